@@ -11,10 +11,18 @@ import (
 // AuditStderr selects the standard error for audit lines.
 const AuditStderr = "stderr"
 
-// Log configures which requests are logged.
+// Forms of the log on standard error.
+const (
+	LogAuto = "auto" // LogText on a terminal, otherwise LogJSON
+	LogJSON = "json"
+	LogText = "text"
+)
+
+// Log configures which requests are logged, and the form of the log.
 type Log struct {
-	Audit string // AuditStderr, or the path of a file
-	Slow  time.Duration
+	Format string
+	Audit  string // AuditStderr, or the path of a file
+	Slow   time.Duration
 	// OneIn is, by class of requests, how many successful reads share one log line. All reads of a
 	// class without a value are logged.
 	OneIn map[string]int
@@ -35,7 +43,11 @@ func logClasses() []struct{ name, doc string } {
 }
 
 func (l *Log) rows() *setting.Setting {
-	return setting.Mapping("log", "Logging of requests. All other messages go to the standard error, from the level `--log-level` on.",
+	return setting.Mapping("log", "The log, and which requests are in it. All other messages go to the standard error, from the level `--log-level` on.",
+		setting.Value("format", &l.Format, rule.OneOf(LogAuto, LogJSON, LogText), LogAuto,
+			"The form of lines on the standard error. `json`: an object per line. `text`: for people. `auto`: `text` on a terminal, otherwise "+
+				"`json`. A file of `audit` always has `json`.").
+			RestartOnly(),
 		setting.Value("audit", &l.Audit, rule.Text(), AuditStderr,
 			"Where audit lines go, one for each write: `stderr`, or a file to which they are appended. Its path is relative to the file with this "+
 				"setting.").

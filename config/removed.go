@@ -63,10 +63,7 @@ func CountRemovedCredentials(used *Config, authorities []*x509.Certificate, path
 			removed++
 		}
 	}
-	if root == nil {
-		return removed
-	}
-	if used.Auth.Mode == AuthNone && refused.Mode != AuthNone {
+	if root != nil && used.Auth.Mode == AuthNone && refused.Mode != AuthNone {
 		removed++ // calls without a token
 	}
 	if r.Incomplete {

@@ -20,7 +20,6 @@ import (
 
 	"portico/arm"
 	"portico/config"
-	"portico/internal/logs"
 	"portico/provider/contoso"
 )
 
@@ -43,7 +42,7 @@ func demoCommand(stdout, stderr io.Writer) *cobra.Command {
 		Short: "Run a gateway with three regions of a reference provider, and print requests to try",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			log, err := logs.New("warn", stderr)
+			log, err := newLog(config.LogAuto, "warn", stderr)
 			if err != nil {
 				return err
 			}
@@ -95,7 +94,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 	for _, region := range demoRegions {
 		p, err := d.startProvider(ctx, region)
 		if err != nil {
-			return err
+			return fmt.Errorf("%w\nIf another portico demo uses the folder %s, end it, or choose another one: --data FOLDER", err, d.data)
 		}
 		providers = append(providers, p)
 		endpoints[region] = p.url

@@ -65,8 +65,9 @@ func (s *service) reload(ctx context.Context, why string) (admin.Reloaded, error
 func (s *service) reportRemoved() int {
 	removed := config.CountRemovedCredentials(s.config.Load(), s.authorities, s.path)
 	s.configMetrics.Removed(removed)
-	s.removed, s.removedReported = removed > 0, time.Now()
+	s.removedReported = time.Time{}
 	if removed > 0 {
+		s.removedReported = time.Now()
 		s.log.Error("credentials that were removed from the configuration are still accepted, until a configuration without them is accepted, or "+
 			"this gateway is restarted",
 			zap.Int("credentials", removed))
@@ -74,14 +75,11 @@ func (s *service) reportRemoved() int {
 	return removed
 }
 
-// removedReportedEvery is the time between two reports of the same removed credentials: the
-// first one may be overlooked, and they are accepted as long as it lasts.
-const removedReportedEvery = time.Minute
-
+// repeatRemoved repeats that report each minute: the first one may be overlooked.
 func (s *service) repeatRemoved(now time.Time) {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
-	if s.removed && now.Sub(s.removedReported) >= removedReportedEvery {
+	if at := s.removedReported; !at.IsZero() && now.Sub(at) >= time.Minute {
 		s.reportRemoved()
 	}
 }

@@ -39,8 +39,7 @@ func TestRemovedCredentialsAreReportedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		at = s.removedReported
-		s.repeatRemoved(at.Add(2 * time.Minute))
+		s.repeatRemoved(s.removedReported.Add(2 * time.Minute))
 	}
 	if n := lines.Len(); n != 2 {
 		t.Errorf("%d lines after the end", n)

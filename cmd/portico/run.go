@@ -15,6 +15,8 @@ import (
 	"portico/gateway/exchange"
 	"portico/internal/connections"
 	"portico/internal/http1/server"
+	"portico/internal/meter"
+	"portico/internal/plural"
 	"portico/internal/timing"
 )
 
@@ -61,7 +63,9 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 	case <-ctx.Done():
 		drain = s.config.Load().Server.Drain
 		s.live.Gateway().Drain()
-		s.log.Info("draining", zap.Duration("delay", drain.Delay), zap.Duration("limit", drain.Limit))
+		requests, jobs := s.underWay()
+		s.log.Info("draining: waiting for "+plural.Count(requests, "request", "requests")+" and "+plural.Count(jobs, "job", "jobs")+
+			"; another signal (Ctrl-C) ends it at once", zap.Duration("delay", drain.Delay), zap.Duration("limit", drain.Limit))
 		_ = timing.Sleep(context.WithoutCancel(ctx), drain.Delay) // never cancelled
 	}
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain.Limit)
@@ -79,6 +83,22 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 		return errors.Join(failure, errors.New("work was cut off at the end of the drain"))
 	}
 	return errors.Join(failure, s.close())
+}
+
+// underWay returns how many requests, and attempts at jobs, are under way here.
+func (s *service) underWay() (requests, jobs int) {
+	families, _ := s.registry.Gather() // the metrics without an error are returned nevertheless
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			switch n := int(m.GetGauge().GetValue()); {
+			case family.GetName() == "portico_requests_in_flight":
+				requests += n
+			case family.GetName() == "portico_jobs" && meter.Label(m, "state") == "running":
+				jobs += n
+			}
+		}
+	}
+	return requests, jobs
 }
 
 // work runs the background tasks until ctx ends, and then releases the jobs that it

@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -16,7 +19,7 @@ import (
 	"portico/config"
 	"portico/internal/failpoint"
 	"portico/internal/garbage"
-	"portico/internal/logs"
+	"portico/inventory"
 )
 
 func serveCommand(stderr io.Writer) *cobra.Command {
@@ -34,7 +37,7 @@ func serveCommand(stderr io.Writer) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			log, err := logs.New(level, stderr)
+			log, err := newLog(cfg.Log.Format, level, stderr)
 			if err != nil {
 				return err
 			}
@@ -56,6 +59,9 @@ func serveCommand(stderr io.Writer) *cobra.Command {
 				return err
 			}
 			s, err := newService(c.Context(), cfg, log, prometheus.NewRegistry())
+			if cfg.Store.Driver == config.SQLite && errors.Is(err, inventory.ErrUnavailable) {
+				err = fmt.Errorf("%w\nIf another process uses this file, end that (fuser %s shows it), or choose another store.dsn", err, cfg.Store.DSN)
+			}
 			if err != nil {
 				return err
 			}
@@ -74,13 +80,21 @@ func serveCommand(stderr io.Writer) *cobra.Command {
 // listen opens both listeners, before anything else: an address in use is the most common
 // fault of a start.
 func listen(ctx context.Context, cfg *config.Config) (public, admin net.Listener, err error) {
-	var lc net.ListenConfig
-	if public, err = lc.Listen(ctx, "tcp", cfg.Server.Listen); err != nil {
+	if public, err = listenAt(ctx, cfg.Server.Listen, "server.listen"); err != nil {
 		return nil, nil, err
 	}
-	if admin, err = lc.Listen(ctx, "tcp", cfg.Server.Admin); err != nil {
+	if admin, err = listenAt(ctx, cfg.Server.Admin, "server.admin"); err != nil {
 		_ = public.Close()
 		return nil, nil, err
 	}
 	return public, admin, nil
+}
+
+func listenAt(ctx context.Context, address, setting string) (net.Listener, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		err = fmt.Errorf("%s is in use, perhaps by another portico: ss -ltnp shows who uses it. End that, or choose another %s (portico demo: --%s)",
+			address, setting, strings.TrimPrefix(setting, "server."))
+	}
+	return l, err
 }

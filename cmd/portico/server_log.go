@@ -2,12 +2,22 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"log"
 	"sync"
 	"time"
 
 	"go.uber.org/zap"
+
+	"portico/cmd/portico/terminal"
+	"portico/config"
+	"portico/internal/logs"
 )
+
+// newLog returns the log of a process on its standard error.
+func newLog(format, level string, stderr io.Writer) (*zap.Logger, error) {
+	return logs.New(level, stderr, format == config.LogText || format == config.LogAuto && terminal.On(stderr).IsTerminal())
+}
 
 // serverLinesPerMinute bounds what net/http logs by itself: strangers cause such lines,
 // one for each connection that breaks its protocol.

@@ -61,8 +61,7 @@ type service struct {
 	upstreamIdentities upstreamIdentities
 	collector          collectorAccess
 	authorities        []*x509.Certificate // accepted for clients' certificates
-	removed            bool                // credentials that were removed from the files are still accepted
-	removedReported    time.Time           // when that was last looked up
+	removedReported    time.Time           // when the latest report of removed credentials was made; zero if there are none
 	generation         int64
 	unfinished         bool // the last reload failed because the store did not answer
 }

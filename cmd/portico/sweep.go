@@ -8,7 +8,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"portico/internal/logs"
 	"portico/inventory"
 	"portico/jobs/sweep"
 )
@@ -21,7 +20,7 @@ func sweepHere(stderr io.Writer) func(context.Context, string, sweep.Order, func
 		if err != nil {
 			return sweep.Report{}, err
 		}
-		log, err := logs.New("warn", stderr)
+		log, err := newLog(cfg.Log.Format, "warn", stderr)
 		if err != nil {
 			return sweep.Report{}, err
 		}

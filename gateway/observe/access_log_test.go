@@ -37,7 +37,7 @@ func TestClassesOfTheLog(t *testing.T) {
 // Of reads that went well one in so many is written; all else is.
 func TestSamplingOfTheLog(t *testing.T) {
 	var out bytes.Buffer
-	log, err := logs.New("info", &out)
+	log, err := logs.New("info", &out, false)
 	if err != nil {
 		t.Fatal(err)
 	}

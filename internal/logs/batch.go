@@ -47,7 +47,7 @@ func Access(log *zap.Logger) (*zap.Logger, *Batch) {
 			return c
 		}
 		b.to = own.to
-		return newCore(b, own.Core)
+		return newCore(b, own.Core, own.text)
 	})), b
 }
 

@@ -46,7 +46,7 @@ func (w *writes) text() string {
 // running runs the access log of a logger that writes to a place; end ends it.
 func running(t *testing.T, to io.Writer) (access *zap.Logger, b *Batch, end func()) {
 	t.Helper()
-	log, err := New("info", to)
+	log, err := New("info", to, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestAccessLinesAreWrittenTogether(t *testing.T) {
 	}
 	end()
 	var alone bytes.Buffer
-	log, err := New("info", &alone)
+	log, err := New("info", &alone, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestAccessLineIsWrittenSoon(t *testing.T) {
 // The level of the log is that of its access lines.
 func TestAccessLinesOfALevel(t *testing.T) {
 	to := &writes{}
-	log, err := New("error", to)
+	log, err := New("error", to, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestAccessLinesOfAFailedWriteAreCounted(t *testing.T) {
 // Lines of both kinds and of many goroutines stay whole and are written once.
 func TestAccessLinesAmongOthers(t *testing.T) {
 	var to bytes.Buffer // not safe for concurrent use
-	log, err := New("info", &to)
+	log, err := New("info", &to, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
-// Package logs writes Portico's logs: JSON, one object per line, whatever the texts
-// contain, and without secrets. There are three kinds of lines, distinguished by their
+// Package logs writes Portico's logs: JSON, one object per line, or a line of text for
+// people, whatever the texts contain, and without secrets. There are three kinds of lines, distinguished by their
 // logger: access (one per request), audit (one per write), and all else.
 //
 // Access lines are written in batches ([Access]): they are by far the most, and may be
@@ -13,6 +13,8 @@ package logs
 import (
 	"fmt"
 	"io"
+	"strconv"
+	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -22,13 +24,14 @@ import (
 // themselves have to redact their own texts with [Text].
 type core struct {
 	zapcore.Core
-	all zapcore.Core // the same output, for lines of every level
-	to  zapcore.WriteSyncer
+	all  zapcore.Core // the same output, for lines of every level
+	to   zapcore.WriteSyncer
+	text bool // for people
 }
 
 func (c *core) With(fields []zapcore.Field) zapcore.Core {
 	fields = redacted(fields)
-	return &core{Core: c.Core.With(fields), all: c.all.With(fields), to: c.to}
+	return &core{Core: c.Core.With(fields), all: c.all.With(fields), to: c.to, text: c.text}
 }
 
 func (c *core) Check(e zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
@@ -40,6 +43,9 @@ func (c *core) Check(e zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.Ch
 
 func (c *core) Write(e zapcore.Entry, fields []zapcore.Field) error {
 	e.Message = Text(e.Message)
+	if quoted := strconv.Quote(e.Message); c.text { // only the encoder of JSON escapes them
+		e.Message = quoted[1 : len(quoted)-1]
+	}
 	return c.Core.Write(e, redacted(fields))
 }
 
@@ -97,24 +103,29 @@ const (
 )
 
 // New returns a logger for lines of a level (debug, info, warn, error) or
-// above, each in one write.
-func New(level string, to io.Writer) (*zap.Logger, error) {
+// above, each in one write. With text, only the fields of a line are JSON.
+func New(level string, to io.Writer, text bool) (*zap.Logger, error) {
 	l, err := zapcore.ParseLevel(level)
 	if err != nil {
 		return nil, err
 	}
-	return zap.New(newCore(zapcore.Lock(zapcore.AddSync(to)), l)), nil
+	return zap.New(newCore(zapcore.Lock(zapcore.AddSync(to)), l, text)), nil
 }
 
-func newCore(to zapcore.WriteSyncer, level zapcore.LevelEnabler) *core {
+func newCore(to zapcore.WriteSyncer, level zapcore.LevelEnabler, text bool) *core {
 	c := zap.NewProductionEncoderConfig()
 	c.EncodeTime = zapcore.RFC3339NanoTimeEncoder
 	c.EncodeDuration = zapcore.SecondsDurationEncoder
 	encoder := zapcore.NewJSONEncoder(c)
+	if text {
+		c.EncodeTime, c.EncodeLevel, c.ConsoleSeparator = zapcore.TimeEncoderOfLayout(time.TimeOnly), zapcore.CapitalLevelEncoder, " "
+		encoder = zapcore.NewConsoleEncoder(c)
+	}
 	return &core{
 		Core: zapcore.NewCore(encoder, escaping{to}, level),
 		all:  zapcore.NewCore(encoder, escaping{to}, zapcore.InfoLevel),
 		to:   to,
+		text: text,
 	}
 }
 
@@ -122,7 +133,7 @@ func newCore(to zapcore.WriteSyncer, level zapcore.LevelEnabler) *core {
 func Audit(log *zap.Logger) *zap.Logger {
 	return log.Named(AuditName).WithOptions(zap.WrapCore(func(c zapcore.Core) zapcore.Core {
 		if own, ok := c.(*core); ok {
-			return &core{Core: own.all, all: own.all, to: own.to}
+			return &core{Core: own.all, all: own.all, to: own.to, text: own.text}
 		}
 		return c
 	}))

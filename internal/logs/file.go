@@ -87,7 +87,7 @@ func (f *File) Reopen() error {
 // Logger returns a logger of audit lines to the file. The File's log reports
 // failed writes; zap would report each to stderr, in its own form.
 func (f *File) Logger() *zap.Logger {
-	return zap.New(newCore(zapcore.Lock(f), zapcore.InfoLevel), zap.ErrorOutput(zapcore.AddSync(io.Discard))).Named(AuditName)
+	return zap.New(newCore(zapcore.Lock(f), zapcore.InfoLevel, false), zap.ErrorOutput(zapcore.AddSync(io.Discard))).Named(AuditName)
 }
 
 // Write adds a line. It implements [io.Writer].

@@ -76,7 +76,7 @@ func TestText(t *testing.T) {
 func TestOneLineEach(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var out bytes.Buffer
-		log, err := New("debug", &out)
+		log, err := New("debug", &out, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +97,7 @@ func TestOneLineEach(t *testing.T) {
 // No field lets a secret through, in whatever form it is given.
 func TestFieldsAreRedacted(t *testing.T) {
 	var out bytes.Buffer
-	log, err := New("info", &out)
+	log, err := New("info", &out, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestFieldsAreRedacted(t *testing.T) {
 // is named.
 func TestAudit(t *testing.T) {
 	var out bytes.Buffer
-	log, err := New("error", &out)
+	log, err := New("error", &out, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestFileThatCannotBeOpenedAnew(t *testing.T) {
 func TestFileThatTakesNoMore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	var text bytes.Buffer
-	log, err := New("info", &text)
+	log, err := New("info", &text, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func BenchmarkObservation(b *testing.B) {
 	file, err := os.Create(filepath.Join(b.TempDir(), "access.log"))
 	harness.OK(b, err)
 	defer file.Close()
-	log, err := logs.New("info", file)
+	log, err := logs.New("info", file, false)
 	harness.OK(b, err)
 	ways := []struct {
 		name  string

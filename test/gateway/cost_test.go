@@ -35,7 +35,7 @@ func warmSite(t testing.TB) *site { return warmSiteOf(t, setup{}, "") }
 // role in the subscription.
 func warmSiteOf(t testing.TB, as setup, role string) *site {
 	t.Helper()
-	log, err := logs.New("info", io.Discard)
+	log, err := logs.New("info", io.Discard, false)
 	must(t, err)
 	access, lines := logs.Access(log)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -18,7 +18,7 @@ import (
 // Allocations of observation do not depend on noise: they are held to a bound.
 func TestObservationAllocatesLittle(t *testing.T) {
 	s := newSite(t, setup{alone: true})
-	log, err := logs.New("info", io.Discard)
+	log, err := logs.New("info", io.Discard, false)
 	must(t, err)
 	observer := s.observer(observe.NewMetrics(prometheus.NewRegistry()), log)
 	empty := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
