@@ -3,12 +3,15 @@ package config
 import (
 	"bytes"
 	"flag"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"text/tabwriter"
 
-	"portico/config/regionmap"
+	"portico/regions"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -23,13 +26,29 @@ func TestGood(t *testing.T) {
 				t.Fatalf("faults:\n%v", err)
 			}
 			var got bytes.Buffer
-			must(t, regionmap.WriteTable(&got, c.Map))
+			writeRoutes(t, &got, c.Map)
 			for _, w := range c.Warnings {
 				got.WriteString("warning: " + w.Error() + "\n")
 			}
 			golden(t, strings.TrimSuffix(path, ".yaml")+".table", got.String())
 		})
 	}
+}
+
+// writeRoutes writes how a map resolves: a line for each type in each of its regions.
+func writeRoutes(t *testing.T, to io.Writer, m *regions.Map) {
+	t.Helper()
+	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "NAMESPACE\tTYPE\tKIND\tROUTING\tREGION\tENDPOINTS\tAPI-VERSIONS")
+	for _, p := range m.Providers() {
+		for _, rt := range p.Types() {
+			for _, region := range rt.EffectiveRegions() {
+				fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.Namespace, rt.Name, rt.Kind, rt.Routing,
+					region, rt.Endpoint(region), strings.Join(rt.APIVersions, ","))
+			}
+		}
+	}
+	must(t, table.Flush())
 }
 
 // TestBad loads each testdata/bad/*.yaml and compares its faults with the

@@ -45,7 +45,6 @@ For PostgreSQL, use pg_basebackup or pg_dump.`,
 	}
 	configFlag(c, &path)
 	format.Flag(c, "output format")
-	format.JSONFlag(c)
 	return c
 }
 

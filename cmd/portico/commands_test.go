@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/csv"
 	"fmt"
 	"io"
 	"os"
@@ -105,6 +106,9 @@ func describe(b *strings.Builder, c *cobra.Command) {
 	} else {
 		fmt.Fprintf(b, "`%s`\n\n%s\n", c.UseLine(), paragraphs(c))
 	}
+	if c.Example != "" {
+		fmt.Fprintf(b, "\n```sh\n%s\n```\n", strings.ReplaceAll(strings.TrimSpace(c.Example), "\n  ", "\n"))
+	}
 	asks := c.Flags().Lookup("admin") != nil && c.Flags().Lookup("token-file") != nil
 	var flags []string
 	c.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
@@ -152,4 +156,64 @@ func paragraphs(c *cobra.Command) string {
 		}
 	}
 	return strings.Join(kept, "\n\n")
+}
+
+// Each command is in a group and has an example, and each example is a command line. The
+// flags' values are not judged.
+func TestCommandsHaveExamples(t *testing.T) {
+	commands := root(io.Discard, io.Discard)
+	if commands.Example != "" {
+		t.Errorf("help.txt has lines that name no command:%s", commands.Example)
+	}
+	var visit func(c *cobra.Command)
+	visit = func(c *cobra.Command) {
+		for _, below := range c.Commands() {
+			if below.IsAvailableCommand() {
+				visit(below)
+			}
+		}
+		if c.HasAvailableSubCommands() {
+			return // such as portico jobs, which is portico jobs list
+		}
+		if c.Example == "" {
+			t.Errorf("%s has no example in help.txt", c.CommandPath())
+		}
+		for line := range strings.Lines(c.Example) {
+			words, err := shellWords(line)
+			if err == nil {
+				err = takes(words[1:])
+			}
+			if err != nil {
+				t.Errorf("%s: %v", line, err)
+			}
+		}
+	}
+	for _, c := range commands.Commands() {
+		if c.IsAvailableCommand() && c.GroupID == "" {
+			t.Errorf("%s is in no group of help.txt", c.CommandPath())
+		}
+		visit(c)
+	}
+}
+
+// shellWords splits a line with quotes into words.
+func shellWords(line string) ([]string, error) {
+	r := csv.NewReader(strings.NewReader(strings.TrimSpace(line)))
+	r.Comma = ' '
+	return r.Read()
+}
+
+// Each command that answers has -o json; those that do not answer are listed here.
+func TestAnswersAreReadableByPrograms(t *testing.T) {
+	silent := []string{"portico serve", "portico demo", "portico ready", "portico man", "portico reference"}
+	var visit func(c *cobra.Command)
+	visit = func(c *cobra.Command) {
+		for _, below := range c.Commands() {
+			visit(below)
+		}
+		if c.Runnable() && (c.Flags().Lookup("output") == nil) != slices.Contains(silent, c.CommandPath()) {
+			t.Errorf("%s: -o is %v", c.CommandPath(), c.Flags().Lookup("output") != nil)
+		}
+	}
+	visit(root(io.Discard, io.Discard))
 }

@@ -27,7 +27,7 @@ func main() {
 		return
 	}
 	if !errors.Is(err, operator.ErrReported) {
-		fmt.Fprintln(os.Stderr, "portico:", err)
+		fmt.Fprint(os.Stderr, terminal.Fit(fmt.Sprintf("portico: %v\n", err), terminal.On(os.Stderr).Width()))
 	}
 	if failed, ok := errors.AsType[*operator.StatusError](err); ok {
 		os.Exit(failed.Status)
@@ -49,6 +49,7 @@ func root(stdout, stderr io.Writer) *cobra.Command {
 		restoreCommand(stdout, stderr), certifyCommand(stdout, stderr), templateCommand(stdout, stderr), manCommand(), versionCommand(stdout),
 	)
 	c.AddCommand(operator.Commands(operator.Program{Stdout: stdout, Stderr: stderr, SweepHere: sweepHere(stderr)})...)
+	arrangeHelp(c, stdout)
 	return c
 }
 

@@ -2,8 +2,6 @@ package main
 
 import (
 	"os"
-	"runtime/debug"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
@@ -22,24 +20,10 @@ man finds pages in ~/.local/share/man/man1.`,
 			if err := os.MkdirAll(args[0], 0o755); err != nil { //nolint:gosec // everybody may read it
 				return err
 			}
-			date := revisionTime()
+			date := version.Current().Time
 			root := c.Root()
 			root.DisableAutoGenTag = true // the tag is the day of writing; the same build writes the same pages
 			return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "Portico " + version.Number, Manual: "Portico", Date: &date}, args[0])
 		},
 	}
-}
-
-// revisionTime returns when the source of this build was committed, if the build knows.
-func revisionTime() time.Time {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == "vcs.time" {
-				if at, err := time.Parse(time.RFC3339, s.Value); err == nil {
-					return at
-				}
-			}
-		}
-	}
-	return time.Unix(0, 0).UTC()
 }

@@ -53,7 +53,6 @@ Afterwards start the service, and run a sweep.`,
 	}
 	configFlag(c, &path)
 	format.Flag(c, "output format")
-	format.JSONFlag(c)
 	return c
 }
 
@@ -80,17 +79,14 @@ func restore(ctx context.Context, cfg *config.Config, args []string, bar *termin
 }
 
 func printRestored(w io.Writer, cfg *config.Config, done backup.Restored) error {
+	text := ""
 	if cfg.Store.Driver == config.SQLite {
-		if _, err := fmt.Fprintf(w, "%s: %d bytes, layout %d\n", cfg.Store.DSN, done.Bytes, done.Layout); err != nil {
-			return err
-		}
+		text = fmt.Sprintf("%s: %d bytes, layout %d\n", cfg.Store.DSN, done.Bytes, done.Layout)
 	}
 	if done.Aside != "" {
-		if _, err := fmt.Fprintf(w, "The former database is %s.\n", done.Aside); err != nil {
-			return err
-		}
+		text += fmt.Sprintf("The former database is %s.\n", done.Aside)
 	}
-	_, err := fmt.Fprintf(w, "Canceled: %s of clients. Disabled instead of deleted: %s.\nStart the service, then run: portico sweep\n",
+	_, err := fmt.Fprintf(w, "%sCanceled: %s of clients. Disabled instead of deleted: %s.\nStart the service, then run: portico sweep\n", text,
 		plural.Count(done.Disarmed.Jobs, "job", "jobs"), plural.Count(done.Disarmed.Subscriptions, "subscription", "subscriptions"))
 	return err
 }

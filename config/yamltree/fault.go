@@ -9,11 +9,11 @@ import (
 
 // Fault is an error or a warning about a configuration.
 type Fault struct {
-	File    string // as named by the caller or by an include
-	Line    int    // from 1; 0 for the whole file
-	Column  int    // from 1; 0 if unknown
-	What    string // the error
-	Allowed string // what is allowed instead; may be empty
+	File    string `json:"file"`             // as named by the caller or by an include
+	Line    int    `json:"line,omitempty"`   // from 1; 0 for the whole file
+	Column  int    `json:"column,omitempty"` // from 1; 0 if unknown
+	What    string `json:"what"`             // the error
+	Allowed string `json:"allowed,omitempty"`
 }
 
 func (f Fault) Error() string {

@@ -44,7 +44,7 @@ func TestCommandsShowWhatIsKnown(t *testing.T) {
 	wants(show(0, "locks", "--subscription", w.SubscriptionID), "keep", "CanNotDelete", w.GroupPath("rg"))
 	wants(show(0, "roles", "list", "--subscription", w.SubscriptionID), "No role is assigned.")
 	wants(show(0, "configuration"), "server.region", "westus")
-	wants(show(0, "configurations", "-o", "wide"), "GENERATION", "taken")
+	wants(show(0, "configuration", "history", "-o", "wide"), "GENERATION", "taken")
 	wants(show(0, "changes", "--since", "10m"), "virtualMachines/write", id)
 	wants(show(0, "changes", "--limit", "2"), "locks/write")
 	wants(show(0, "retire", "eastus", "--dry-run"), "1 resource is there: portico resources list --region eastus")

@@ -88,7 +88,7 @@ func (e preexistingWorld) wantIndex(t *testing.T, want ...string) {
 	}
 }
 
-// report is what `portico sweep --json` prints.
+// report is what `portico sweep -o json` prints.
 type report struct {
 	DryRun           bool
 	Done, Of         int
@@ -110,7 +110,7 @@ type finding struct {
 // sweep runs the command and returns its report.
 func (e preexistingWorld) sweep(t *testing.T, exit int, args ...string) (r report) {
 	t.Helper()
-	p := e.run(t, exit, append(args, "--json")...)
+	p := e.run(t, exit, append(args, "-o", "json")...)
 	if err := json.Unmarshal([]byte(p.Stdout()), &r); err != nil {
 		t.Fatalf("%v:\n%s%s", err, p.Stdout(), p.Stderr())
 	}

@@ -63,7 +63,7 @@ func TestUnstickByCommand(t *testing.T) {
 	}
 	p.Do(t, harness.Request{Method: http.MethodPut, Path: vm + "?api-version=" + harness.Version, Body: body("westus")}).Want(t, 500)
 	var done struct{ Step, Target, Outcome string }
-	if err := json.Unmarshal([]byte(unstickCommand(t, p, 0, vm, "--ask", "--json")), &done); err != nil || done.Step != "ask" || done.Target != vm || done.Outcome == "" {
+	if err := json.Unmarshal([]byte(unstickCommand(t, p, 0, vm, "--ask", "-o", "json")), &done); err != nil || done.Step != "ask" || done.Target != vm || done.Outcome == "" {
 		t.Errorf("%v: %+v", err, done)
 	}
 

@@ -59,7 +59,6 @@ line for each event. At its end the command prints the token to continue after.
 		},
 	}
 	g.Flags(c)
-	g.outputFlags(c)
 	f := c.Flags()
 	f.StringVar(&g.after, "after", "", "begin after this `TOKEN`, or latest")
 	f.StringVar(&g.since, "since", "", "only events recorded since this `TIME`: a duration such as 10m, or 2026-01-02T03:04:05Z")
@@ -277,9 +276,9 @@ func changeColumns() []terminal.Column[events.CloudEvent] {
 			Title: "STATUS", Cell: func(e events.CloudEvent) string { return string(e.Data.Status) },
 			Style: func(e events.CloudEvent) terminal.Style { return styleOf(string(e.Data.Status)) },
 		},
-		{Title: "ACTION", Cell: func(e events.CloudEvent) string { return e.Data.Operation }, Least: 18, Cut: terminal.CutStart},
+		{Title: "ACTION", Cell: func(e events.CloudEvent) string { return e.Data.Operation }, Least: 12, Cut: terminal.CutStart},
 		{Title: "CALLER", Cell: callerOf, Least: 8, Drop: 1},
-		{Title: "SUBJECT", Cell: func(e events.CloudEvent) string { return e.Subject }, Least: 28, Cut: terminal.CutStart},
+		{Title: "SUBJECT", Cell: func(e events.CloudEvent) string { return e.Subject }, Least: 20, Cut: terminal.CutStart},
 		{Title: "ORIGIN", Cell: func(e events.CloudEvent) string { return string(e.Data.Origin) }, Drop: 3},
 		{Title: "CORRELATION", Cell: func(e events.CloudEvent) string { return e.Data.Correlation }, Drop: 2},
 		{Title: "TYPE", Cell: func(e events.CloudEvent) string { return e.Type }, Wide: true},

@@ -33,22 +33,22 @@ that its file leaves out. REDACTED replaces values that may be secret, or name a
 		},
 	}
 	a.Flags(c)
-	a.outputFlags(c)
 	a.watchFlag(c)
+	c.AddCommand(configurationHistoryCommand(p))
 	return c
 }
 
 func settingColumns() []terminal.Column[api.Setting] {
 	return []terminal.Column[api.Setting]{
-		{Title: "SETTING", Cell: func(s api.Setting) string { return s.Path }, Least: 40, Cut: terminal.CutStart},
+		{Title: "SETTING", Cell: func(s api.Setting) string { return s.Path }, Least: 24, Cut: terminal.CutStart},
 		{Title: "VALUE", Cell: func(s api.Setting) string { return s.Value }, Least: 20},
 	}
 }
 
-func configurationsCommand(p Program) *cobra.Command {
+func configurationHistoryCommand(p Program) *cobra.Command {
 	a := newServiceCommand(p)
 	c := &cobra.Command{
-		Use:   "configurations",
+		Use:   "history",
 		Short: "Show which configurations were accepted or refused, and what differed",
 		Long: `Show the configurations that the gateway that answers has accepted or refused since it
 started, the newest first: the generation, its time, its trigger, whose admin token, and
@@ -62,7 +62,6 @@ each difference has a line, with both values.
 		},
 	}
 	a.Flags(c)
-	a.outputFlags(c)
 	a.watchFlag(c)
 	return c
 }
@@ -100,7 +99,7 @@ func configurationColumns() []terminal.Column[api.Configuration] {
 		}},
 		{Title: "WHY", Cell: func(c api.Configuration) string { return c.Why }, Least: 10},
 		{Title: "BY", Cell: func(c api.Configuration) string { return c.By }, Least: 6, Drop: 1},
-		{Title: "DIFFERED", Cell: differedIn, Least: 20},
+		{Title: "DIFFERED", Cell: differedIn, Least: 12},
 	}
 }
 

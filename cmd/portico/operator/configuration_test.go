@@ -21,9 +21,9 @@ func TestConfigurationIsShown(t *testing.T) {
 	}}
 	l := startListener(t, all)
 	shows(t, l, "configuration", "SETTING", "VALUE", "auth.mode", "none", "server.listen", ":8080")
-	shows(t, l, "configurations", "GENERATION", "10m ago", "refused", "signal", "wibble is no setting", "2", "taken", "request", "dana", "log.level", "1", "start")
-	shows(t, l, "configurations -o wide", "DIFFERED", "Refused", "wibble", "Generation 2", "log.level: info -> debug", "server.listen stays")
-	for line, operation := range map[string]string{"configuration": "GET /admin/configuration", "configurations": "GET /admin/configurations"} {
+	shows(t, l, "configuration history", "GENERATION", "10m ago", "refused", "signal", "wibble is no setting", "2", "taken", "request", "dana", "log.level", "1", "start")
+	shows(t, l, "configuration history -o wide", "DIFFERED", "Refused", "wibble", "Generation 2", "log.level: info -> debug", "server.listen stays")
+	for line, operation := range map[string]string{"configuration": "GET /admin/configuration", "configuration history": "GET /admin/configurations"} {
 		want, _ := json.Marshal(all[operation])
 		text, _, err := answer(t, l, line+" -o json")
 		var got, wanted any

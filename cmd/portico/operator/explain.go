@@ -61,7 +61,6 @@ Exit status 0: there is an explanation, of whatever outcome. 1: there is none.`,
 		},
 	}
 	a.Flags(c)
-	a.outputFlags(c)
 	c.Flags().StringVar(&o.question.Principal, "as", "", "object id of the caller; without it roles are not checked")
 	c.Flags().StringArrayVar(&o.question.Groups, "group", nil, "object id of a group that the caller belongs to; may be repeated")
 	c.Flags().StringVar(&o.question.Tenant, "tenant", "", "tenant of the caller; that of the path's subscription by default")

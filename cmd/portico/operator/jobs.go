@@ -39,7 +39,7 @@ func jobsListCommand(p Program) *cobra.Command {
 			{Title: "JOB", Cell: func(j api.Job) string { return shortName(j.ID) }},
 			{Title: "KIND", Cell: func(j api.Job) string { return j.Kind }},
 			{Title: "STATE", Cell: func(j api.Job) string { return j.State }, Style: func(j api.Job) terminal.Style { return styleOf(j.State) }},
-			{Title: "SUBJECT", Cell: func(j api.Job) string { return j.Subject }, Least: 24, Cut: terminal.CutStart},
+			{Title: "SUBJECT", Cell: func(j api.Job) string { return j.Subject }, Least: 16, Cut: terminal.CutStart},
 			{Title: "PROGRESS", Cell: stepsOf, Least: 8, Drop: 1},
 			{Title: "CREATED", Time: func(j api.Job) time.Time { return j.Created }, Drop: 2},
 			{Title: "CHANGED", Time: func(j api.Job) time.Time { return j.Changed }, Drop: 4},
@@ -107,7 +107,6 @@ func jobCommand(p Program, use, short, long string, run func(a *serviceCommand, 
 		RunE: func(c *cobra.Command, args []string) error { return run(a, c.Context(), args[0]) },
 	}
 	a.Flags(c)
-	a.outputFlags(c)
 	return c, a
 }
 

@@ -91,7 +91,6 @@ func (l listing[T, R]) command(p Program, use, short, long string) *cobra.Comman
 		c.Args, c.ValidArgsFunction = cobra.ExactArgs(1), onlyFirst(l.complete)
 	}
 	a.Flags(c)
-	a.outputFlags(c)
 	a.watchFlag(c)
 	c.Flags().IntVar(&limit, "limit", 0, fmt.Sprintf("show at most this `NUMBER`; by default %d in a table, all in json and yaml", mostRows))
 	for _, param := range l.params {

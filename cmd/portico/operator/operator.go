@@ -29,9 +29,8 @@ func Commands(p Program) []*cobra.Command {
 	return []*cobra.Command{
 		statusCommand(p), withGUIDs(explainCommand(p), "as", "group", "tenant"), regionsCommand(p), providersCommand(p), subscriptionsCommand(p),
 		resourcesCommand(p), jobsCommand(p), sinksCommand(p), locksCommand(p),
-		rolesCommand(p), changesCommand(p), errorsCommand(p), configurationCommand(p), configurationsCommand(p), fencesCommand(p), doubtsCommand(p),
+		rolesCommand(p), changesCommand(p), errorsCommand(p), configurationCommand(p), fencesCommand(p), doubtsCommand(p),
 		sweepCommand(p), retireCommand(p), unstickCommand(p), reloadCommand(p), readyCommand(p),
-		removedContextCommand(),
 	}
 }
 

@@ -27,7 +27,7 @@ import (
 var commandsOfAll = []string{
 	"status", "regions", "providers", "subscriptions", "resources list --subscription " + someSubscription, "resources show " + someID, "jobs list",
 	"jobs -o json", "sinks", "resources --subscription " + someSubscription, "roles --subscription " + someSubscription,
-	"jobs show cdef", "locks --subscription " + someSubscription, "roles list --subscription " + someSubscription, "fences", "doubts", "changes", "errors", "errors --by-subscription", "configuration", "configurations",
+	"jobs show cdef", "locks --subscription " + someSubscription, "roles list --subscription " + someSubscription, "fences", "doubts", "changes", "errors", "errors --by-subscription", "configuration", "configuration history",
 	"changes --resource " + someID, "roles who --action a --scope " + someID, "sinks list", "sinks show audit", "sinks retrying audit", "sinks dead audit",
 }
 
@@ -124,7 +124,7 @@ func onTerminal(t *testing.T, l *listener, columns int, line string) string {
 func TestEverythingFitsTheTerminal(t *testing.T) {
 	alone(t)
 	l := startListener(t, answers())
-	for _, columns := range []int{80, 100, 132, 250} {
+	for _, columns := range []int{60, 80, 100, 132, 250} {
 		for _, line := range commandsOfAll {
 			t.Setenv("NO_COLOR", "1")
 			text := onTerminal(t, l, columns, line)
@@ -295,7 +295,6 @@ func TestErrorsSayWhatToDoNext(t *testing.T) {
 		"fences --admin " + l.URL:                                         {TokenVariable, "--token-file"},
 		"fences --token-file " + token + " --admin " + l.URL:              {"does not accept this token", "server.adminTokens"},
 		"fences --admin nonsense":                                         {"nonsense", "http://127.0.0.1:8081"},
-		"context set prod --admin " + l.URL:                               {"--admin URL", AdminVariable},
 		"reload":                                                          {"name the service", "--admin URL", AdminVariable},
 		"retire westus":                                                   {"name the service"},
 		"sweep":                                                           {"name the service"},

@@ -38,6 +38,6 @@ Exit status 1: it is not ready.`,
 			return service.Ready(c.Context())
 		},
 	}
-	a.Flags(c)
+	a.Target.Flags(c)
 	return c
 }

@@ -32,7 +32,6 @@ Exit status 1: the configuration stays as it was.`,
 		},
 	}
 	a.Flags(c)
-	a.outputFlags(c)
 	return c
 }
 

@@ -60,7 +60,6 @@ index, or its state, what it waits for, fences, the locks that apply, and its la
 		},
 	}
 	a.Flags(c)
-	a.outputFlags(c)
 	a.watchFlag(c)
 	return c
 }
@@ -78,9 +77,7 @@ func (a *serviceCommand) writeResource(to io.Writer, r api.ResourceDetail) error
 		says = fmt.Sprintf("%s in %s, %s, changed %s, created %s", r.Row.Type, r.Row.Region, strings.Join(append([]string{r.Row.Phase}, r.Row.Flags...), ", "),
 			a.optional(r.Row.Changed), a.optional(r.Row.Created))
 	}
-	for _, line := range terminal.Wrap(says, a.columns()) {
-		fmt.Fprintln(to, line)
-	}
+	fmt.Fprint(to, terminal.Fit(terminal.Clean(says)+"\n", a.columns()))
 	return errors.Join(
 		section(a, to, "It waits for nothing.", "Waits for:", waitingColumns(func(w api.Waiting) api.Waiting { return w }), r.Waiting),
 		section(a, to, "", "Fences:", fenceColumns()[1:], r.Fences),

@@ -46,8 +46,6 @@ Exit status 1: the region was not retired, or a move has IDs under way there.`,
 		},
 	}
 	a.Flags(c)
-	a.outputFlags(c)
-	a.format.JSONFlag(c)
 	c.Flags().BoolVar(&order.DryRun, "dry-run", false, "show what would be forgotten, change nothing")
 	c.Flags().DurationVar(&timeout, "timeout", time.Hour, "how long to wait for the end")
 	return c

@@ -28,8 +28,8 @@ func rolesListCommand(p Program) *cobra.Command {
 		columns: []terminal.Column[api.RoleAssignment]{
 			{Title: "PRINCIPAL", Cell: func(r api.RoleAssignment) string { return r.PrincipalID }},
 			{Title: "NAME", Cell: func(r api.RoleAssignment) string { return r.PrincipalName }, Least: 8, Drop: 2},
-			{Title: "ROLE", Cell: func(r api.RoleAssignment) string { return r.Role }, Least: 12},
-			{Title: "SCOPE", Cell: func(r api.RoleAssignment) string { return r.Scope }, Least: 16, Cut: terminal.CutStart},
+			{Title: "ROLE", Cell: func(r api.RoleAssignment) string { return r.Role }, Least: 8},
+			{Title: "SCOPE", Cell: func(r api.RoleAssignment) string { return r.Scope }, Least: 10, Cut: terminal.CutStart},
 			{Title: "KIND", Cell: func(r api.RoleAssignment) string { return r.PrincipalType }, Drop: 1},
 			{Title: "ID", Cell: func(r api.RoleAssignment) string { return r.ID }, Wide: true},
 		},
@@ -70,8 +70,6 @@ Exit status 0: yes. 1: no. 2: there was no answer.`,
 	}
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &StatusError{err, statusUnknown} })
 	a.Flags(c)
-	a.outputFlags(c)
-	a.format.JSONFlag(c)
 	c.Flags().StringVar(&q.PrincipalID, "principal", "", "object `ID` of the caller")
 	c.Flags().StringArrayVar(&q.Groups, "group", nil, "object `ID` of a group that the caller belongs to; may be repeated")
 	c.Flags().StringVar(&q.TenantID, "tenant", "", "`ID` of the caller's tenant; that of the scope's subscription by default")
@@ -104,7 +102,6 @@ configured owners. A group stands for its members, who are not known here.
 		},
 	}
 	a.Flags(c)
-	a.outputFlags(c)
 	c.Flags().StringVar(&q.Action, "action", "", "the `ACTION`, such as Contoso.Compute/virtualMachines/write")
 	c.Flags().StringVar(&q.Scope, "scope", "", "`ID` of a subscription, a group or a resource; / for a tenant")
 	c.Flags().StringVar(&q.TenantID, "tenant", "", "`ID` of the tenant, for the scope /")
@@ -129,8 +126,8 @@ func (a *serviceCommand) writeHolders(to io.Writer, h api.RoleHolders) error {
 	return table(a, []terminal.Column[api.RoleHolder]{
 		{Title: "PRINCIPAL", Cell: func(h api.RoleHolder) string { return h.PrincipalID }},
 		{Title: "NAME", Cell: func(h api.RoleHolder) string { return h.PrincipalName }, Least: 8, Drop: 2},
-		{Title: "ROLE", Cell: func(h api.RoleHolder) string { return h.Grant.Role }, Least: 12},
-		{Title: "SCOPE", Cell: func(h api.RoleHolder) string { return h.Grant.Scope }, Least: 16, Cut: terminal.CutStart},
+		{Title: "ROLE", Cell: func(h api.RoleHolder) string { return h.Grant.Role }, Least: 8},
+		{Title: "SCOPE", Cell: func(h api.RoleHolder) string { return h.Grant.Scope }, Least: 10, Cut: terminal.CutStart},
 		{Title: "KIND", Cell: func(h api.RoleHolder) string { return h.PrincipalType }, Drop: 1},
 		{Title: "BY", Cell: func(h api.RoleHolder) string { return cmp.Or(h.Grant.Assignment, "the configuration") }, Wide: true},
 	}).Write(a.out, to, h.Value)

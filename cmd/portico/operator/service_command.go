@@ -32,8 +32,9 @@ func newServiceCommand(p Program) *serviceCommand {
 	return &serviceCommand{Program: p, out: terminal.On(p.Stdout), errs: terminal.On(p.Stderr), format: terminal.TableFormat}
 }
 
-// outputFlags adds the flags for the form of the answer.
-func (a *serviceCommand) outputFlags(c *cobra.Command) {
+// Flags adds the flags that name the service, and the flag for the form of its answer.
+func (a *serviceCommand) Flags(c *cobra.Command) {
+	a.Target.Flags(c)
 	a.format.Flag(c, "output format; json and yaml show the service's answer unchanged")
 }
 

@@ -58,7 +58,6 @@ tried from time to time.
 		},
 	}
 	a.Flags(c)
-	a.outputFlags(c)
 	a.watchFlag(c)
 	return c
 }
@@ -107,7 +106,6 @@ func sinkCommand(
 		RunE: func(c *cobra.Command, args []string) error { return run(a, c.Context(), args) },
 	}
 	a.Flags(c)
-	a.outputFlags(c)
 	return c, a
 }
 

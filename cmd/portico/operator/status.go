@@ -40,7 +40,6 @@ Exit status 0: nothing critical is wrong. 1: something is. 2: there was no answe
 		},
 	}
 	a.Flags(c)
-	a.outputFlags(c)
 	a.watchFlag(c)
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &StatusError{err, statusUnknown} })
 	return c
@@ -74,15 +73,11 @@ func (a *serviceCommand) writeStatus(to io.Writer, s api.Status, now time.Time) 
 		if p.Severity == api.Critical {
 			style = terminal.Red
 		}
-		lines := terminal.Wrap(p.Summary, max(0, columns-len(indent)))
-		fmt.Fprintf(&b, "%s%s\n", a.out.In(style, fmt.Sprintf("%-10s", terminal.Clean(p.Severity))), lines[0])
-		lines = lines[1:]
+		text := indent + terminal.Clean(p.Summary) + "\n"
 		if more := about(p, a.format, now); more != "" {
-			lines = append(lines, terminal.Wrap(more, max(0, columns-len(indent)))...)
+			text += indent + terminal.Clean(more) + "\n"
 		}
-		for _, line := range lines {
-			b.WriteString(indent + line + "\n")
-		}
+		b.WriteString(a.out.In(style, fmt.Sprintf("%-10s", terminal.Clean(p.Severity))) + terminal.Fit(text, columns)[len(indent):])
 		if p.Next != "" {
 			b.WriteString(indent + "next: " + a.out.In(terminal.Bold, terminal.Clean(p.Next)) + "\n")
 		}
@@ -92,7 +87,7 @@ func (a *serviceCommand) writeStatus(to io.Writer, s api.Status, now time.Time) 
 	}
 	what := fmt.Sprintf("Portico %s in %s, configuration %d, store %s, %s, started %s, at %s",
 		s.Version, s.Region, s.Generation, s.Store, plural.Count(s.Replicas, "replica", "replicas"), when(s.Started, a.format, now), a.found.url)
-	b.WriteString("\n" + strings.Join(terminal.Wrap(what, columns), "\n") + "\n")
+	b.WriteString("\n" + terminal.Fit(terminal.Clean(what)+"\n", columns))
 	_, err := io.WriteString(to, b.String())
 	return err
 }

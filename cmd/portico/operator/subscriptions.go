@@ -24,7 +24,7 @@ func subscriptionsCommand(p Program) *cobra.Command {
 		columns: []terminal.Column[api.Subscription]{
 			{Title: "ID", Cell: func(s api.Subscription) string { return s.ID }},
 			{Title: "STATE", Cell: subscriptionState, Style: func(s api.Subscription) terminal.Style { return styleOf(s.State) }},
-			{Title: "NAME", Cell: func(s api.Subscription) string { return s.DisplayName }, Least: 10},
+			{Title: "NAME", Cell: func(s api.Subscription) string { return s.DisplayName }, Least: 4},
 			{Title: "TENANT", Cell: func(s api.Subscription) string { return s.TenantID }, Drop: 1},
 			{Title: "COVERED", Cell: func(s api.Subscription) string { return strconv.FormatBool(s.Covered == nil || *s.Covered) }, Wide: true},
 			{Title: "OFFER", Cell: func(s api.Subscription) string { return s.OfferID }, Wide: true},

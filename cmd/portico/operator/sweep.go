@@ -49,8 +49,6 @@ Exit status 1: a region could not be listed completely, or the sweep did not end
 		},
 	}
 	s.Flags(c)
-	s.outputFlags(c)
-	s.format.JSONFlag(c)
 	c.Flags().BoolVar(&s.order.DryRun, "dry-run", false, "report only, change nothing")
 	c.Flags().StringVar(&s.order.Subscription, "subscription", "", "sweep only the subscription with this `ID`")
 	_ = c.RegisterFlagCompletionFunc("subscription", completeSubscriptions) // fails only for an undefined flag

@@ -45,17 +45,6 @@ func (t *Target) Flags(c *cobra.Command) {
 	c.MarkFlagsMutuallyExclusive("admin", "config")
 }
 
-// removedContextCommand answers the command that named services in earlier versions.
-func removedContextCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "context", Short: "Removed: " + AdminVariable + " names a service", Hidden: true, DisableFlagParsing: true,
-		RunE: func(*cobra.Command, []string) error {
-			return fmt.Errorf("there are no contexts any more: name a service by --admin URL or %s, its token by --token-file FILE or %s",
-				AdminVariable, TokenVariable)
-		},
-	}
-}
-
 // service is a resolved target.
 type service struct {
 	url string

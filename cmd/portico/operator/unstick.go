@@ -64,8 +64,6 @@ Exit status 1: it was refused.`,
 		},
 	}
 	a.Flags(c)
-	a.outputFlags(c)
-	a.format.JSONFlag(c)
 	c.Flags().BoolVar(&o.ask, "ask", false, "ask again now")
 	c.Flags().BoolVar(&o.giveUp, "give-up", false, "end it as its own limit would")
 	c.Flags().BoolVar(&o.forget, "forget", false, "forget what does not exist")

@@ -51,12 +51,6 @@ func (f *Format) Flag(c *cobra.Command, usage string) {
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(Formats(), cobra.ShellCompDirectiveNoFileComp)) // fails only for an undefined flag
 }
 
-// JSONFlag adds --json, the older name of -o json.
-func (f *Format) JSONFlag(c *cobra.Command) {
-	c.Flags().BoolFunc("json", "the same as -o json", func(string) error { return f.Set(string(JSON)) })
-	c.MarkFlagsMutuallyExclusive("json", "output")
-}
-
 // Write writes a command's answer for programs, or calls text to write it for people.
 func (f Format) Write(w io.Writer, answer any, text func() error) error {
 	if !f.ForPrograms() {
@@ -74,36 +68,26 @@ func (f Format) ForPrograms() bool { return f == JSON || f == YAML }
 
 // WriteDocument writes JSON unchanged except for indentation, or as YAML.
 func (f Format) WriteDocument(w io.Writer, document []byte) error {
-	var b bytes.Buffer
-	if f == YAML {
-		if err := writeYAML(&b, document); err != nil {
-			return err
-		}
-	} else {
-		if err := json.Indent(&b, document, "", "  "); err != nil {
-			return err
-		}
-		b.WriteByte('\n')
-	}
-	_, err := io.WriteString(w, f.escapeUnseen(b.String()))
-	return err
+	return f.write(w, document, "", func(b *bytes.Buffer) error { return json.Indent(b, document, "", "  ") })
 }
 
 // WriteLine writes JSON in one line, or as a document of its own in YAML.
 func (f Format) WriteLine(w io.Writer, document []byte) error {
+	return f.write(w, document, "---\n", func(b *bytes.Buffer) error { return json.Compact(b, document) })
+}
+
+func (f Format) write(w io.Writer, document []byte, beginYAML string, asJSON func(*bytes.Buffer) error) (err error) {
 	var b bytes.Buffer
 	if f == YAML {
-		b.WriteString("---\n")
-		if err := writeYAML(&b, document); err != nil {
-			return err
-		}
+		b.WriteString(beginYAML)
+		err = writeYAML(&b, document)
 	} else {
-		if err := json.Compact(&b, document); err != nil {
-			return err
-		}
+		err = asJSON(&b)
 		b.WriteByte('\n')
 	}
-	_, err := io.WriteString(w, f.escapeUnseen(b.String()))
+	if err == nil {
+		_, err = io.WriteString(w, f.escapeUnseen(b.String()))
+	}
 	return err
 }
 

@@ -6,6 +6,7 @@
 package terminal
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -76,6 +77,26 @@ func pad(text string, to int, right bool) string {
 		return spaces + text
 	}
 	return text + spaces
+}
+
+// lineStart matches what stands before the text of a line: its indentation, and in a list
+// the name of the entry with the gap behind it.
+var lineStart = regexp.MustCompile(`^\s*(\S.*?\s{2,})?`)
+
+// Fit breaks the lines of a text that have more than so many columns; 0 means unbounded.
+func Fit(text string, columns int) string {
+	if columns == 0 {
+		return text
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		start := lineStart.FindString(strings.TrimRight(line, "\n"))
+		for _, part := range Wrap(line[len(start):], max(columns-width(start), columns/3)) {
+			b.WriteString(strings.TrimRight(start+part, " ") + "\n")
+			start = strings.Repeat(" ", width(start))
+		}
+	}
+	return b.String()
 }
 
 // Wrap breaks a text between words into lines of at most so many columns; 0 means
