@@ -98,7 +98,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A program says its version, and what it was built from.
+// A program says its version, which is that of the commit's tag, and what it was built from.
 func TestProgramsSayTheirVersion(t *testing.T) {
 	r := clone(t)
 	at, err := r.commit(t.Context())
@@ -110,7 +110,17 @@ func TestProgramsSayTheirVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, err := exec.CommandContext(t.Context(), program, "version").CombinedOutput()
-	if words := strings.Fields(string(out)); err != nil || len(words) != 4 || words[0] != "portico" || words[2] != at.id {
-		t.Errorf("%v: %s", err, out)
+	words := strings.Fields(string(out))
+	if err != nil || len(words) != 4 || words[0] != "portico" || words[2] != at.id {
+		t.Fatalf("%v: %s", err, out)
+	}
+	tags, err := r.git(t.Context(), "tag", "--points-at", "HEAD", "--list", "v*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for tag := range strings.FieldsSeq(tags) {
+		if tag != "v"+words[1] {
+			t.Errorf("the commit has the tag %s, and the program the version %s", tag, words[1])
+		}
 	}
 }
