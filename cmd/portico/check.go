@@ -40,7 +40,9 @@ Exit status 1: there is a fault, or with --strict a warning.`,
 			}
 			if err == nil {
 				var more config.Faults
-				more, err = checkAround(cmd.Context(), c)
+				if more, err = checkAround(cmd.Context(), c); err != nil {
+					found["faults"] = config.Faults{{File: path, What: err.Error()}}
+				}
 				writeWarnings(stderr, more)
 				found["warnings"] = append(append(found["warnings"], c.Warnings...), more...)
 			}
