@@ -89,7 +89,7 @@ func (l *listener) waitingForJob(j jobrow.Job) api.Waiting {
 	standing := kind.Progress(j)
 	w := api.Waiting{
 		Reason: kind.Reason, Message: cmp.Or(standing.Message, kind.Message), Kind: standing.Write, Region: standing.Region,
-		Job: j.Name(), Attempts: j.Attempts, LastOutcome: lastOutcome(standing), Progress: progressOf(j),
+		Job: j.Name(), Attempts: j.Attempts, LastOutcome: lastOutcome(standing), WaitingFor: standing.WaitingFor, Progress: progressOf(j),
 		Since: j.Created, Until: untilOf(kind, j), Command: command(kind.Command(j)...),
 	}
 	if j.Owner == "" {

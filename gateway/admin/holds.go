@@ -68,10 +68,8 @@ func (l *listener) fenceWaiting(ctx context.Context, sub, id string, fences []in
 	if err != nil || job == nil {
 		return w, err
 	}
-	w.Job, w.Attempts, w.Progress = job.Name(), job.Attempts, progressOf(*job)
-	if job.Owner == "" {
-		w.Next = &job.Due
-	}
+	watch := l.waitingForJob(*job)
+	w.Job, w.Attempts, w.Progress, w.Next = watch.Job, watch.Attempts, watch.Progress, watch.Next
 	return w, nil
 }
 

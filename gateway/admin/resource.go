@@ -111,6 +111,12 @@ func eventOf(e events.Event) api.ResourceEvent {
 	shown := api.ResourceEvent{
 		Time: e.At.UTC(), Action: e.Action, Status: string(e.Status), Caller: e.Cause.ObjectID, Name: e.Cause.Name, CorrelationID: e.Cause.Correlation,
 	}
+	switch shown.Detail = errorText(e.Error); {
+	case e.To != "":
+		shown.Detail = "to " + e.To
+	case e.Error == nil && e.Cause.URI != "" && !arm.EqualFold(e.Cause.URI, e.Resource):
+		shown.Detail = "for " + e.Cause.Method + " " + e.Cause.URI
+	}
 	switch {
 	case shown.Caller != "":
 	case e.Cause.Operator:

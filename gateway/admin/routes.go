@@ -73,6 +73,7 @@ func (l *listener) handlers() map[string]handler {
 		"GET /admin/configurations":            l.listConfigurations,
 		"GET /admin/strays":                    l.listStrays,
 		"POST /admin/explain":                  l.explain,
+		"GET /admin/why":                       l.why,
 		"GET /admin/openapi.json":              getDocument,
 	}
 }

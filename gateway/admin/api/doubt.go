@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"time"
 )
@@ -70,6 +71,8 @@ type Waiting struct {
 	Job         string `json:"job,omitempty"`
 	Attempts    int64  `json:"attempts,omitempty"` // since one last went well
 	LastOutcome string `json:"lastOutcome,omitempty"`
+	// WaitingFor names the regions that the job waits for because they do not answer.
+	WaitingFor []string `json:"waitingFor,omitempty"`
 	// Progress is the job's progress, in the form of its kind.
 	Progress json.RawMessage `json:"progress,omitempty"`
 	Since    time.Time       `json:"since"`
@@ -80,6 +83,27 @@ type Waiting struct {
 	// Command is the command that shows more of it or moves it on; "" if only time helps.
 	Command string `json:"command,omitempty"`
 }
+
+// Text describes it in sentences: what waits, until when, and how it went last.
+func (w Waiting) Text() string {
+	said := w.Message
+	if w.Until != nil {
+		said += " Until " + Stamp(*w.Until) + "."
+	}
+	if w.Next != nil {
+		said += " Next try " + Stamp(*w.Next) + "."
+	}
+	if w.Attempts > 1 {
+		said += fmt.Sprintf(" Attempts: %d.", w.Attempts)
+	}
+	if w.LastOutcome != "" {
+		said += " Last: " + w.LastOutcome
+	}
+	return said
+}
+
+// Stamp formats a time for a sentence.
+func Stamp(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05Z") }
 
 var fenceOperations = []Operation{
 	{Method: http.MethodGet, Path: "/admin/fences", Summary: "The fences of all subscriptions.", Query: paging, Answer: Page[Fence]{}, Status: http.StatusOK},

@@ -20,6 +20,11 @@ var resourceOperations = []Operation{
 		Query:   []Parameter{{"id", "the ID of a subscription, or of a group or resource in one; required"}},
 		Answer:  ResourceDetail{}, Status: http.StatusOK,
 	},
+	{
+		Method: http.MethodGet, Path: "/admin/why", Summary: "How one thing stands and why: a verdict, what can be done, and what is known, newest first.",
+		Query:  []Parameter{{"of", "an ID, a polling URL, a correlation id, or the id of a job; required"}},
+		Answer: Why{}, Status: http.StatusOK,
+	},
 }
 
 // Resource is a row of the index.
@@ -65,9 +70,41 @@ type ResourceEvent struct {
 	Time          time.Time `json:"time"`
 	Action        string    `json:"action"`
 	Status        string    `json:"status"`
+	Detail        string    `json:"detail,omitempty"` // its error, where it moved, or the request for another ID that caused it
 	Caller        string    `json:"caller,omitempty"` // the caller's object ID, or the part of Portico that acted
 	Name          string    `json:"name,omitempty"`   // in the caller's token
 	CorrelationID string    `json:"correlationId,omitempty"`
+}
+
+// Why explains how one thing stands.
+type Why struct {
+	Subject  WhySubject  `json:"subject"`
+	Verdict  string      `json:"verdict"` // a few sentences
+	Actions  []WhyAction `json:"actions"`
+	Known    []WhyEntry  `json:"known"`    // at most 100 entries, the newest first, then those without a time
+	Searched string      `json:"searched"` // where the gateway looked, and how far back
+}
+
+// WhySubject names the thing.
+type WhySubject struct {
+	Kind string `json:"kind"` // id, job or correlation
+	ID   string `json:"id"`
+}
+
+// WhyAction is something that an operator can do.
+type WhyAction struct {
+	Text    string `json:"text"`
+	Command string `json:"command"`
+}
+
+// WhyEntry is one known fact.
+type WhyEntry struct {
+	Time          time.Time `json:"time,omitzero"`
+	What          string    `json:"what"` // event, error, step (of a job), lock, or the reason for waiting
+	Text          string    `json:"text"`
+	By            string    `json:"by,omitempty"` // the caller, or the part of Portico that acted
+	CorrelationID string    `json:"correlationId,omitempty"`
+	Link          string    `json:"link,omitempty"` // the ID or the job that it is about
 }
 
 var lockOperations = []Operation{

@@ -58,6 +58,14 @@ func (s Sources) Find(ctx context.Context) []api.Problem {
 	return f.sorted()
 }
 
+// OfRegions returns those problems of all regions whose subject is one of the named, the worst
+// first.
+func OfRegions(all []api.Region, names []string) []api.Problem {
+	f := newFinding()
+	f.regions(all)
+	return slices.DeleteFunc(f.sorted(), func(p api.Problem) bool { return !slices.Contains(names, p.Subject) })
+}
+
 // kind is a kind of problem, with its rank.
 type kind struct {
 	api.ProblemKind
