@@ -36,7 +36,7 @@ func TestNextStepsOfProblemsExist(t *testing.T) {
 	if commands == 0 {
 		t.Error("no problem names a command")
 	}
-	for _, line := range []string{"region", "regions now", "resources show", "jobs show", "jobs list --sort", "unstick"} {
+	for _, line := range []string{"region", "regions now", "why", "jobs show", "jobs list --sort", "unstick"} {
 		if takes(strings.Fields(line)) == nil {
 			t.Errorf("portico %s counts as a command", line)
 		}

@@ -40,7 +40,7 @@ func TestCommandsShowWhatIsKnown(t *testing.T) {
 	wants(show(0, "providers"), "Contoso.Compute", "virtualMachines/disks", "tracked")
 	wants(show(0, "resources", "list", "--subscription", w.SubscriptionID), id, "eastus")
 	wants(show(0, "resources", "list", "--subscription", w.SubscriptionID, "--region", "westus"), "The index has no such resource.")
-	wants(show(0, "resources", "show", id), id, "in eastus", "It waits for nothing.", "CanNotDelete", "not now", "Contoso.Compute/virtualMachines/write")
+	wants(show(0, "why", id), "one is in eastus, ", "CanNotDelete not now", "Contoso.Compute/virtualMachines/write Succeeded")
 	wants(show(0, "locks", "--subscription", w.SubscriptionID), "keep", "CanNotDelete", w.GroupPath("rg"))
 	wants(show(0, "roles", "list", "--subscription", w.SubscriptionID), "No role is assigned.")
 	wants(show(0, "configuration"), "server.region", "westus")

@@ -181,9 +181,9 @@ func TestExplainNamesWhatHoldsByCommand(t *testing.T) {
 	w.Contoso("westus").Stop(t) // the deletion waits for it
 	id := w.ResourcePath("rg(a)", machines+"vm%231")
 	beginDelete(t, w, p, "rg(a)")
-	runs := func(says, prefix string) string {
+	runs := func(says, before, prefix string) string {
 		t.Helper()
-		_, after, found := strings.Cut(says, "continue with: portico ")
+		_, after, found := strings.Cut(says, before+"portico ")
 		command, _, _ := strings.Cut(after, "\n")
 		if !found || !strings.HasPrefix(command, prefix) {
 			t.Fatalf("no command %q in %s", prefix, says)
@@ -198,20 +198,20 @@ func TestExplainNamesWhatHoldsByCommand(t *testing.T) {
 	if !strings.HasPrefix(says, "refused: 409 ResourceGroupBeingDeleted") || !strings.Contains(says, "\n  held by deletionUnderWay on "+w.GroupPath("rg(a)")+" since ") {
 		t.Errorf("%s", says)
 	}
-	if shown := runs(says, "jobs show "); !strings.Contains(shown, "group-delete") {
+	if shown := runs(says, "continue with: ", "jobs show "); !strings.Contains(shown, "group-delete") {
 		t.Errorf("%s", shown)
 	}
 	p.Do(t, harness.Request{Method: http.MethodPut, Path: id + "?api-version=" + harness.Version, Body: body("westus")}).WantError(t, 409, "ResourceGroupBeingDeleted")
 
-	// What is verified is asked for by the command that is named.
+	// What is verified is asked for by the command that is named beside all that is known.
 	vm := w.ResourcePath("other", machines+"it%23s")
 	create(t, p, vm, "eastus")
 	refuses(t, w.Contoso("eastus"), "PUT", "virtualMachines/it")
 	refuses(t, w.Contoso("eastus"), "GET", "virtualMachines/it")
 	p.Do(t, harness.Request{Method: http.MethodPut, Path: vm + "?api-version=" + harness.Version, Body: body("eastus")}).Want(t, 500)
 	says, _ = explainCommand(t, 0, "GET", vm+"?api-version="+harness.Version, "--admin", p.AdminURL)
-	if !strings.Contains(says, "waits: verificationPending") {
+	if says = runs(says, "what is known of it: ", "why '"); !strings.Contains(says, "verificationPending") {
 		t.Errorf("%s", says)
 	}
-	runs(says, "unstick '")
+	runs(says, "\n", "unstick ")
 }

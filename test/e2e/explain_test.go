@@ -33,10 +33,10 @@ func TestExplainCommand(t *testing.T) {
 
 	text, _ := explainCommand(t, 0, id, "--admin", p.AdminURL)
 	first, _, _ := strings.Cut(text, "\n")
-	if first != "goes to Contoso.Compute in eastus at "+w.Contoso("eastus").URL+": the index row says so" || !strings.Contains(text, "row: Contoso.Compute/virtualMachines in eastus, Live") {
+	if first != "goes to Contoso.Compute in eastus at "+w.Contoso("eastus").URL+": the index row says so" || !strings.Contains(text, "what is known of it: portico why '"+id+"'") {
 		t.Errorf("%s", text)
 	}
-	if text, _ = explainCommand(t, 0, w.GroupPath("rg"), "--admin", p.AdminURL); !strings.Contains(text, "\n  a resource group in ") || strings.Contains(text, "no row") {
+	if text, _ = explainCommand(t, 0, w.GroupPath("rg"), "--admin", p.AdminURL); !strings.Contains(text, "what is known of it: portico why '"+w.GroupPath("rg")+"'") {
 		t.Errorf("%s", text)
 	}
 	p.Do(t, harness.Request{Method: http.MethodPut, Path: w.GroupPath("rg") + "/providers/Microsoft.Authorization/locks/keep?api-version=2020-05-01", Body: `{"properties":{"level":"CanNotDelete"}}`}).Want(t, 201)

@@ -16,8 +16,8 @@ func TestRemedies(t *testing.T) {
 	if len(l.requests) > 0 {
 		t.Errorf("the service was asked %d times", len(l.requests))
 	}
-	l.set("GET /admin/resource", refusal{400, "InvalidQueryParameter", "The query parameter 'id' is invalid: it must be the ID of a subscription, or of a group or resource in one."})
-	refuses(t, l, "resources show cache", "begins with /subscriptions/", "such as /subscriptions/0")
+	l.set("GET /admin/why", refusal{400, "InvalidQueryParameter", "The query parameter 'of' is invalid: it must be the ID of a subscription, or of a group or resource in one."})
+	refuses(t, l, "why cache", "begins with /subscriptions/", "such as /subscriptions/0")
 	l.set("GET /admin/changes", refusal{400, "InvalidQueryParameter", "The query parameter 'after' is invalid: it must be a token of this feed, or 'latest'."})
 	refuses(t, l, "changes --after yesterday", "--since", "token")
 	refuses(t, l, "changes --since yesterday", "10m", "2026-01-02T03:04:05Z")

@@ -1,7 +1,6 @@
 package operator
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -34,7 +33,7 @@ func explainCommand(p Program) *cobra.Command {
 
 The running service passes the request through its own handlers. No provider is called,
 and nothing is written. An ID alone stands for its GET, with the newest api-version of its
-type, and also shows all that is known of it.
+type; portico why ID shows what is known of it.
 
 With --bearer-file the caller signs in by a token, as in the request, and a refusal has its
 reason. If the gateway lacks the key that signed the token, --ask fetches the keys of the
@@ -186,7 +185,7 @@ func (o *explainOptions) print(w io.Writer, e api.Explanation) error {
 	p := new(explanationLines)
 	p.writeLine("%s", e.Verdict.Summary)
 	for _, held := range e.HeldBy {
-		p.writeWaiting("held by", held)
+		p.writeWaiting(held)
 	}
 	p.writeLine("")
 	if e.Request.Method != "" {
@@ -219,7 +218,8 @@ func (o *explainOptions) print(w io.Writer, e api.Explanation) error {
 		o.printCall(p, call)
 	}
 	if e.Known != nil {
-		p.writeKnown(e.Known)
+		p.writeLine("")
+		p.writeLine("what is known of it: portico why '%s'", strings.ReplaceAll(e.Known.ID, "'", `'\''`))
 	}
 	_, err := io.WriteString(w, p.String())
 	return err
@@ -280,63 +280,18 @@ func (p *explanationLines) writeLine(format string, args ...any) {
 	p.WriteString(terminal.Clean(fmt.Sprintf(format, args...)) + "\n")
 }
 
-const seconds = "2006-01-02 15:04:05Z"
-
-// writeWaiting writes what something waits for, and how it continues.
-func (p *explanationLines) writeWaiting(how string, w api.Waiting) {
-	said := fmt.Sprintf("  %s %s", how, w.Reason)
+// writeWaiting writes what holds a request up, and how it continues.
+func (p *explanationLines) writeWaiting(w api.Waiting) {
+	said := "  held by " + w.Reason
 	if w.On != "" {
 		said += " on " + w.On
 	}
-	if !w.Since.IsZero() {
-		said += " since " + w.Since.UTC().Format(seconds)
-	}
-	said += ": " + w.Message
-	if w.Until != nil {
-		said += " Until " + w.Until.UTC().Format(seconds) + "."
-	}
-	if w.Next != nil {
-		said += " Next try " + w.Next.UTC().Format(seconds) + "."
-	}
-	if w.Attempts > 1 {
-		said += fmt.Sprintf(" Attempts: %d.", w.Attempts)
-	}
-	if w.LastOutcome != "" {
-		said += " Last: " + w.LastOutcome
-	}
+	said += " since " + api.Stamp(w.Since) + ": " + w.Text()
 	if w.Job != "" {
 		said += " (job " + w.Job + ")"
 	}
 	p.writeLine("%s", said)
 	if w.Command != "" {
 		p.writeLine("    continue with: %s", w.Command)
-	}
-}
-
-// writeKnown writes what is known of the path's object.
-func (p *explanationLines) writeKnown(known *api.ResourceDetail) {
-	p.writeLine("")
-	p.writeLine("known of %s", known.ID)
-	switch {
-	case known.Row != nil:
-		p.writeLine("  row: %s in %s, %s", known.Row.Type, known.Row.Region, strings.Join(append([]string{known.Row.Phase}, known.Row.Flags...), " "))
-	case known.Group != nil:
-		p.writeLine("  a resource group in %s, %s", known.Group.Location, known.Group.State)
-	case known.Subscription != nil:
-		p.writeLine("  a subscription, %s", known.Subscription.State)
-	default:
-		p.writeLine("  the index has no row")
-	}
-	for _, w := range known.Waiting {
-		p.writeWaiting("waits:", w)
-	}
-	for _, f := range known.Fences {
-		p.writeLine("  fenced until %s: %s in %s", f.Until.UTC().Format(seconds), f.Reason, f.Region)
-	}
-	for _, l := range known.Locks {
-		p.writeLine("  lock %s (%s) on %s", l.Name, l.Level, l.Scope)
-	}
-	for _, event := range known.Events {
-		p.writeLine("  %s %s %s by %s", event.Time.UTC().Format(seconds), event.Action, event.Status, cmp.Or(event.Name, event.Caller))
 	}
 }

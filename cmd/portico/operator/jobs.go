@@ -73,7 +73,7 @@ const jobsPath = "/admin/jobs"
 
 // jobID returns the ID of a job, given the ID or the end of it.
 func (a *serviceCommand) jobID(ctx context.Context, c *api.Client, name string) (string, error) {
-	if strings.Contains(name, ".") {
+	if strings.ContainsAny(name, ".-/") { // not in the end of an ID
 		return name, nil
 	}
 	if len(name) < leastOfName {

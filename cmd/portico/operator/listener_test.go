@@ -218,8 +218,14 @@ func answers() map[string]any {
 			{ID: someSubscription, TenantID: somebody, DisplayName: evil, State: "Enabled", Covered: &covered, Features: []string{"A/b"}},
 			{ID: somebody, TenantID: somebody, DisplayName: "日本語の名前はとても長いです、そして広いです", State: "Deleted", Erased: true},
 		}},
-		"GET /admin/resources":                 api.Page[api.Resource]{Value: []api.Resource{row, {ID: someGroup + "/providers/A.B/c/d", Type: "A.B/c", Region: "westus", Phase: "Stable", Flags: []string{}}}},
-		"GET /admin/resource":                  api.ResourceDetail{ID: someID, Row: &row, Waiting: []api.Waiting{waiting}, Fences: []api.Fence{fence}, Locks: []api.Lock{lock}, Events: []api.ResourceEvent{{Time: at, Action: "Contoso.Compute/virtualMachines/write", Status: "Started", Caller: somebody, Name: "Ada", CorrelationID: somebody}}},
+		"GET /admin/resources": api.Page[api.Resource]{Value: []api.Resource{row, {ID: someGroup + "/providers/A.B/c/d", Type: "A.B/c", Region: "westus", Phase: "Stable", Flags: []string{}}}},
+		"GET /admin/why": api.Why{
+			Subject: api.WhySubject{Kind: "id", ID: someID}, Verdict: "It waits for northeurope: " + evil + ". " + strings.Repeat("More of it. ", 20), Searched: "everything",
+			Actions: []api.WhyAction{{Text: "Try again now. " + evil, Command: "portico unstick " + someSubscription + ".0123456789abcdef0123456789abcdef --ask"}},
+			Known: []api.WhyEntry{
+				{Time: at, What: "event", Text: "Contoso.Compute/virtualMachines/write Failed ScopeLocked: " + evil, By: "Ada", CorrelationID: somebody, Link: someID}, {What: "lock", Text: "CanNotDelete"},
+			},
+		},
 		"GET /admin/locks":                     api.Page[api.Lock]{Value: []api.Lock{lock}},
 		"GET /admin/roles":                     api.Page[api.RoleAssignment]{Value: []api.RoleAssignment{{ID: someGroup + "/providers/Microsoft.Authorization/roleAssignments/" + somebody, Scope: someGroup, PrincipalID: somebody, PrincipalType: "ServicePrincipal", Role: "User Access Administrator"}}},
 		"GET /admin/fences":                    api.Page[api.Fence]{Value: []api.Fence{fence}},

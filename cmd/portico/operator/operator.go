@@ -27,7 +27,7 @@ type Program struct {
 // Commands returns all commands.
 func Commands(p Program) []*cobra.Command {
 	return []*cobra.Command{
-		statusCommand(p), withGUIDs(explainCommand(p), "as", "group", "tenant"), regionsCommand(p), providersCommand(p), subscriptionsCommand(p),
+		statusCommand(p), whyCommand(p), withGUIDs(explainCommand(p), "as", "group", "tenant"), regionsCommand(p), providersCommand(p), subscriptionsCommand(p),
 		resourcesCommand(p), jobsCommand(p), sinksCommand(p), locksCommand(p),
 		rolesCommand(p), changesCommand(p), errorsCommand(p), configurationCommand(p), fencesCommand(p), doubtsCommand(p),
 		sweepCommand(p), retireCommand(p), unstickCommand(p), reloadCommand(p), readyCommand(p),

@@ -25,7 +25,7 @@ import (
 
 // commandsOfAll are one command line for each thing that is shown.
 var commandsOfAll = []string{
-	"status", "regions", "providers", "subscriptions", "resources list --subscription " + someSubscription, "resources show " + someID, "jobs list",
+	"status", "regions", "providers", "subscriptions", "resources list --subscription " + someSubscription, "why " + someID, "jobs list",
 	"jobs -o json", "sinks", "resources --subscription " + someSubscription, "roles --subscription " + someSubscription,
 	"jobs show cdef", "locks --subscription " + someSubscription, "roles list --subscription " + someSubscription, "fences", "doubts", "changes", "errors", "errors --by-subscription", "configuration", "configuration history",
 	"changes --resource " + someID, "roles who --action a --scope " + someID, "sinks list", "sinks show audit", "sinks retrying audit", "sinks dead audit",
@@ -132,7 +132,7 @@ func TestEverythingFitsTheTerminal(t *testing.T) {
 				t.Errorf("portico %s shows %q", line, text)
 			}
 			for shown := range strings.Lines(text) {
-				whole := strings.HasPrefix(shown, "/subscriptions/") || strings.HasPrefix(shown, "subject ") || strings.HasSuffix(line, "-o json") // IDs, to be copied; what programs read
+				whole := strings.HasPrefix(shown, "/subscriptions/") || strings.HasPrefix(shown, "portico unstick ") || strings.HasPrefix(shown, "subject ") || strings.HasSuffix(line, "-o json") // IDs and commands, to be copied; what programs read
 				if w := uniseg.StringWidth(strings.TrimRight(shown, "\n")); w > columns && !whole {
 					t.Errorf("portico %s on %d columns has a line of %d:\n%s", line, columns, w, shown)
 				}
@@ -155,7 +155,7 @@ func TestWhatIsShownAt80Columns(t *testing.T) {
 		"doubts":                            {"-with-a-long-name", "writeWithoutAnswer"},
 		"fences":                            {"-with-a-long-name", "PUT"},
 		"jobs show cdef":                    {"Done", "waitingFor"},
-		"resources show " + someID:          {"in northeurope, Accepted, verify, followPut,\nchanged 3m ago", "Waits for:", "Fences:", "CanNotDelete", "Last events:", "Ada"},
+		"why " + someID:                     {"It waits for northeurope: ", "\n# Try again now. ", "\nportico unstick " + someSubscription + ".0123456789abcdef0123456789abcdef --ask\n", "3m ago", "virtualMachines/write Fa", "Ada", "CanNotDelete"},
 		"sinks list":                        {"audit", "Away", "1234", "17", "denied, 401"},
 		"sinks show audit":                  {"denied, 401", "portico unstick sink/audit/4711 --ask", "portico sinks retrying audit", "portico sinks dead audit"},
 		"sinks retrying audit":              {"4711", "refused, 422", "-with-a-long-name", "4712", "waits for another"},
@@ -193,7 +193,7 @@ func TestDocumentsAreWhatTheServiceAnswered(t *testing.T) {
 	l := startListener(t, all)
 	for line, operation := range map[string]string{
 		"status": "GET /admin/status", "regions": "GET /admin/regions", "providers": "GET /admin/providers", "subscriptions": "GET /admin/subscriptions",
-		"resources list --subscription x": "GET /admin/resources", "resources show x": "GET /admin/resource", "jobs list": "GET /admin/jobs", "jobs show x.1": "GET /admin/jobs/{id}",
+		"resources list --subscription x": "GET /admin/resources", "why /x": "GET /admin/why", "why cdef": "GET /admin/why", "jobs list": "GET /admin/jobs", "jobs show x.1": "GET /admin/jobs/{id}",
 		"jobs watch x.1": "GET /admin/jobs/{id}", "jobs cancel x.1": "POST /admin/jobs/{id}/cancel", "locks --subscription x": "GET /admin/locks",
 		"roles list --subscription x": "GET /admin/roles", "fences": "GET /admin/fences", "doubts": "GET /admin/doubts", "reload": "POST /admin/reload",
 		"roles check --principal " + somebody + " --action a --scope s": "POST /admin/roles/check", "roles who --action a --scope s": "POST /admin/roles/who", "changes": "GET /admin/changes",
