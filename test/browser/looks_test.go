@@ -61,7 +61,7 @@ func (b *tab) scheme(dark bool) {
 func testLooks(b *tab, at string, w *harness.World) {
 	for _, width := range []int64{360, 1280} {
 		b.do(chromedp.EmulateViewport(width, 800))
-		for _, p := range append(pages, [][2]string{{"region?name=eastus", "Endpoints"}, {"job?id=" + deletion(b.t, w), "Dependencies"}, {"job?id=" + deploymentJob(b.t, w), "Steps"}, {"resource?id=" + w.GroupPath("rg"), "Latest events"}, {"search?q=vm-", "Which"}}...) {
+		for _, p := range append(pages, [][2]string{{"region?name=eastus", "Endpoints"}, {"job?id=" + deletion(b.t, w), "Dependencies"}, {"job?id=" + deploymentJob(b.t, w), "Steps"}, {"resource?id=" + w.GroupPath("rg"), "Latest events"}, {"search?q=vm-", "Which"}, {"why?of=" + deletion(b.t, w), "Known, the newest first"}}...) {
 			b.open(at + "/#/" + p[0])
 			b.sees(p[1])
 			b.text(`document.querySelectorAll('main details').forEach((d) => { d.open = true; })`)

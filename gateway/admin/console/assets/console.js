@@ -18,13 +18,14 @@ import * as resources from './resources.js';
 import * as search from './search.js';
 import * as sinks from './sinks.js';
 import './theme.js';
+import * as why from './why.js';
 
 // The pages of the menu, in their order, and those that links lead to, each with that of
 // the menu which it belongs to.
 const menu = [
   ['overview', 'Overview', overview], ['errors', 'Errors', errors], ['changes', 'Changes', changes], ['jobs', 'Jobs', jobs], ['resources', 'Resources', resources],
   ['explain', 'Explain', explain], ['access', 'Access', access], ['index', 'Index', index], ['configuration', 'Configuration', configuration], ['sinks', 'Sinks', sinks]];
-const further = [['job', 'Job', job, 'jobs'], ['region', 'Region', region, 'overview'], ['resource', 'Resource', resource, 'resources'], ['search', 'Search', search, '']];
+const further = [['job', 'Job', job, 'jobs'], ['region', 'Region', region, 'overview'], ['resource', 'Resource', resource, 'resources'], ['search', 'Search', search, ''], ['why', 'Why', why, '']];
 const main = document.getElementById('main'), find = document.getElementById('find'), sought = document.getElementById('search');
 const menuOf = document.getElementById('menuOf'), signOut = document.getElementById('signOut'), who = document.getElementById('who');
 let leave = () => {};

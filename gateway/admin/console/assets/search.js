@@ -14,7 +14,7 @@ export function start(body, { signal, query, title }) {
   const sought = query.get('q') ?? '', list = el('div', { id: 'hits', 'aria-live': 'polite' });
   title(`Search: ${sought}`);
   body.append(list);
-  if (/^\/subscriptions\/./i.test(sought) && !deployment.test(sought)) return location.replace(links.to('resource', { id: sought }));
+  if (/^\/subscriptions\/./i.test(sought) && !deployment.test(sought)) return location.replace(links.to('why', { of: sought }));
   show(list, note('Looking …'));
   search(sought, signal).then((found) => {
     if (signal.aborted) return;
@@ -35,10 +35,10 @@ async function search(sought, signal) {
   found.left = Math.max(0, subscriptions.length - mostSubscriptions);
   await Promise.all([
     pages('/admin/regions', signal).then(({ value }) => value.filter((r) => `${r.name} ${r.displayName}`.toLowerCase().includes(wanted)).forEach((r) => add('region', r.name, 'region', { name: r.name }))),
-    pages('/admin/jobs?limit=1000', signal).then(({ value }) => value.filter((j) => j.id.toLowerCase() === wanted || j.subject.toLowerCase() === wanted || j.deployment && j.subject.toLowerCase().endsWith(`/${wanted}`)).forEach((j) => add(`job ${j.kind}`, `${j.subject} (${j.state})`, 'job', { id: j.id }))),
-    get(`/admin/jobs/${encodeURIComponent(sought)}`, signal).then((j) => add(`job ${j.kind}`, `${j.subject} (${j.state})`, 'job', { id: j.id }), () => {}), // there is no such job
-    all(signal).then((errors) => { found.errors = errors.filter((a) => [a.correlationId, a.caller, a.name].some((v) => v?.toLowerCase() === wanted)).slice(0, mostHits); }),
-    past(signal, mostSearched).then(({ found: changes }) => { found.changes = changes.filter((e) => [e.data.correlationId, e.data.objectId, e.data.name].some((v) => v?.toLowerCase() === wanted)).slice(0, mostHits); }),
+    pages('/admin/jobs?limit=1000', signal).then(({ value }) => value.filter((j) => j.subject.toLowerCase() === wanted || j.deployment && j.subject.toLowerCase().endsWith(`/${wanted}`)).forEach((j) => add(`job ${j.kind}`, `${j.subject} (${j.state})`, 'job', { id: j.id }))),
+    !deployment.test(sought) && get(`/admin/why?of=${encodeURIComponent(sought)}`, signal).then((w) => add(w.subject.kind, w.subject.id, 'why', { of: sought }), () => {}), // it is no job, correlation id or URL that is known
+    all(signal).then((errors) => { found.errors = errors.filter((a) => [a.caller, a.name].some((v) => v?.toLowerCase() === wanted)).slice(0, mostHits); }),
+    past(signal, mostSearched).then(({ found: changes }) => { found.changes = changes.filter((e) => [e.data.objectId, e.data.name].some((v) => v?.toLowerCase() === wanted)).slice(0, mostHits); }),
     ...subscriptions.slice(0, mostSubscriptions).flatMap((s) => inside(s, wanted, signal, add)),
   ]);
   return found;
