@@ -147,7 +147,7 @@ func newLongLived(o Options) *longLived {
 		metrics:  metrics,
 		recent:   observe.NewRecent(o.Store.Errors, sender),
 		names:    observe.NewNames(o.Store.Names),
-		traffic:  observe.NewTraffic(metrics),
+		traffic:  observe.NewTraffic(metrics, o.Store.Traffic, sender),
 
 		authorizations: authorize.NewMetrics(o.Metrics),
 		registry:       o.Metrics,

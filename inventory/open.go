@@ -116,6 +116,7 @@ type Store struct {
 	Sinks       *eventlog.Sinks
 	Errors      *observed.Errors   // of all replicas
 	Names       *observed.Names    // of callers
+	Traffic     *observed.Traffic  // of all replicas
 	Secrets     encryption.Secrets // random keys that all processes of the service share
 	Locations   *memory.Locations  // cached regions of resources
 
@@ -161,6 +162,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	s.Roles = assignments.New(s.database, o.Limits.Roles)
 	s.Sinks = eventlog.NewSinks(s.database)
 	s.Names = observed.NewNames(s.database, observed.MostNames)
+	s.Traffic = observed.NewTraffic(s.database)
 	s.Errors = observed.NewErrors(s.database, o.Driver == engine.Postgres)
 	s.Jobs = jobrow.New(s.engine, o.JobRecords, o.Driver == engine.Postgres)
 	if s.Scopes, err = newScopes(s); err != nil {

@@ -24,6 +24,7 @@ type AddressStatus struct {
 	URL     string
 	State   Condition // Unknown: it was neither called nor probed
 	Circuit health.Circuit
+	Slow    bool // ejected because it answers much more slowly than the others
 	// Reason explains the latest change of the state, at Since: the zero time
 	// if it never changed.
 	Reason string
@@ -77,7 +78,7 @@ func (c *Client) conditions(now time.Duration) map[string][]Condition {
 func (c *Client) addressStatus(a *health.Address, p *pool, now time.Duration) AddressStatus {
 	state, tally := a.State(now), &p.series.tally
 	s := AddressStatus{
-		URL: p.base.String(), State: Up, Circuit: state.Circuit, Reason: state.Reason,
+		URL: p.base.String(), State: Up, Circuit: state.Circuit, Slow: state.Slow, Reason: state.Reason,
 		Requests: tally.requests.Load(), Failures: tally.failures.Load(), InFlight: int(state.Outstanding),
 	}
 	if state.Since > 0 {

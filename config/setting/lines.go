@@ -15,8 +15,10 @@ const Redacted = "REDACTED"
 
 // Line is a setting with a value.
 type Line struct {
-	Path  string
-	Value string // as in a file, or [Redacted]
+	Path      string
+	Value     string // as in a file, or [Redacted]
+	Default   string // the value without an entry in a file, or its description
+	AtDefault bool
 
 	raw string // the unredacted value
 }
@@ -55,7 +57,7 @@ func (s *Setting) appendInUse(all []Line, path string, n *yamltree.Node) []Line 
 	switch s.kind {
 	case mapping:
 		if n != nil && n.Kind == yamltree.Scalar { // a word instead of the mapping
-			return append(all, Line{path, n.Text, n.Text})
+			return append(all, Line{Path: path, Value: n.Text, raw: n.Text})
 		}
 		for _, child := range s.below() {
 			all = child.appendInUse(all, yamltree.Join(path, child.key), valueAt(n, child.key))
@@ -63,7 +65,9 @@ func (s *Setting) appendInUse(all []Line, path string, n *yamltree.Node) []Line 
 		return all
 	case scalar:
 		if text := formatValue(dereference(s.at)); text != "" {
-			return append(all, s.newLine(path, text))
+			l, initial := s.newLine(path, text), formatValue(s.initial)
+			l.Default, l.AtDefault = cmp.Or(s.initialText, initial), n == nil || text == initial
+			return append(all, l)
 		}
 		return s.appendWritten(all, path, n) // for items of lists, at is not the value in use
 	case removed:
@@ -86,7 +90,7 @@ func dereference(at any) any {
 }
 
 func (s *Setting) newLine(path, text string) Line {
-	l := Line{path, text, text}
+	l := Line{Path: path, Value: text, raw: text}
 	if !s.shown {
 		l.Value = Redacted
 	}
@@ -100,7 +104,7 @@ func (s *Setting) appendWritten(all []Line, path string, n *yamltree.Node) []Lin
 	}
 	switch {
 	case n.Kind == yamltree.Scalar && s.kind == mapping:
-		return append(all, Line{path, n.Text, n.Text})
+		return append(all, Line{Path: path, Value: n.Text, raw: n.Text})
 	case n.Kind == yamltree.Scalar:
 		return append(all, s.newLine(path, n.Text))
 	case n.Kind == yamltree.Mapping && s.kind == addresses:

@@ -16,20 +16,32 @@ import (
 	"portico/gateway/admin/api"
 	"portico/gateway/observe"
 	"portico/inventory"
+	"portico/inventory/observed"
 	"portico/jobs"
 	"portico/routing"
 )
 
-// showTraffic shows the request statistics of the intervals after ?after=, a time.
+// showTraffic shows the request statistics of this replica in the intervals after ?after=, a
+// time, or those of all replicas in the last ?range=, with those of ?region=.
 func (l *listener) showTraffic(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	query := r.URL.Query()
 	var after time.Time
-	if text := r.URL.Query().Get("after"); text != "" {
+	if text := query.Get("after"); text != "" {
 		var err error
 		if after, err = time.Parse(time.RFC3339Nano, text); err != nil {
 			return 0, nil, arm.NewError(arm.InvalidQueryParameter, "after", "it must be a time such as 2024-01-01T12:00:00Z").WithTarget("after")
 		}
 	}
 	samples := l.Traffic.Since(after)
+	if query.Has("range") {
+		span, err := time.ParseDuration(query.Get("range"))
+		if err != nil || span < time.Hour || span > observed.TrafficKept || span%time.Hour != 0 {
+			return 0, nil, arm.NewError(arm.InvalidQueryParameter, "range", "it must be a number of hours from 1h to 24h").WithTarget("range")
+		}
+		if samples, err = l.Traffic.History(r.Context(), query.Get("region"), span); err != nil {
+			return 0, nil, err
+		}
+	}
 	answer := api.Traffic{Seconds: observe.TrafficInterval.Seconds(), Intervals: make([]api.TrafficInterval, 0, len(samples))}
 	for _, s := range samples {
 		interval := api.TrafficInterval{Time: s.Time, Seconds: s.Seconds, InFlight: s.InFlight, Flow: api.Flow(s.All), Regions: []api.RegionFlow{}}
@@ -121,7 +133,7 @@ func (l *listener) showConfiguration(http.ResponseWriter, *http.Request) (int, a
 	lines := l.Config.Lines()
 	answer := api.ConfigurationInUse{Settings: make([]api.Setting, 0, len(lines))}
 	for _, line := range lines {
-		answer.Settings = append(answer.Settings, api.Setting{Path: line.Path, Value: line.Value})
+		answer.Settings = append(answer.Settings, api.Setting{Path: line.Path, Value: line.Value, Default: line.Default, AtDefault: line.AtDefault})
 	}
 	return http.StatusOK, answer, nil
 }

@@ -92,7 +92,7 @@ func endpointOf(namespace string, types []string, s upstream.EndpointStatus) api
 
 func addressOf(s upstream.AddressStatus) api.Address {
 	a := api.Address{
-		URL: s.URL, State: s.State.String(), Circuit: s.Circuit.String(), Since: timeOf(s.Since),
+		URL: s.URL, State: s.State.String(), Slow: s.Slow, Circuit: s.Circuit.String(), Since: timeOf(s.Since),
 		Requests: s.Requests, Failures: s.Failures, InFlight: s.InFlight,
 		CertificateEnds: timeOf(s.CertificateEnds), Distrust: s.Distrust, LastDistrust: timeOf(s.LastDistrust),
 	}

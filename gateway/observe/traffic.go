@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -13,22 +12,30 @@ import (
 
 	"portico/internal/meter"
 	"portico/internal/timing"
+	"portico/inventory/observed"
 )
 
 // Traffic is sampled every TrafficInterval; the last mostSamples samples are kept.
 const (
 	TrafficInterval = 5 * time.Second
-	mostSamples     = 180 // a quarter of an hour
+	mostSamples     = 180   // a quarter of an hour
+	mostUnwritten   = 10000 // minutes of regions, while the store is away
+	mostWritten     = 500   // of these at once
 )
 
 // Traffic keeps recent samples of the metrics of requests, so that the console can show them
-// without Prometheus. It is safe for concurrent use.
+// without Prometheus, and stores each minute for a day. It is safe for concurrent use.
 type Traffic struct {
 	metrics prometheus.Gatherer
+	shared  *observed.Traffic
+	replica string
+
+	unwritten []observed.Minute // complete ones; only for Share
 
 	mu      sync.Mutex
 	samples []Sample // the oldest first
 	before  totals
+	minute  totals // at the beginning of the incomplete minute
 }
 
 // Sample is the traffic of one interval.
@@ -36,27 +43,23 @@ type Sample struct {
 	Time     time.Time // of its end
 	Seconds  float64   // its length
 	InFlight int
-	All      Flow
+	All      observed.Flow
 	Regions  []RegionFlow // regions with requests, by name
-}
-
-// Flow counts requests by outcome. Mean and P95 are in seconds.
-type Flow struct {
-	Requests, Failures, Refusals int // refusals are Portico's own
-	Mean, P95                    float64
 }
 
 // RegionFlow is the flow of one region, with the times of its providers.
 type RegionFlow struct {
 	Region string
-	Flow
+	observed.Flow
 }
 
 // totals are the counts of the metrics at a time.
 type totals struct {
-	at      time.Time
-	all     flowTotals
-	regions map[string]flowTotals
+	at       time.Time
+	inFlight int
+	all      flowTotals
+	regions  map[string]flowTotals
+	bounds   []float64 // of the buckets
 }
 
 type flowTotals struct {
@@ -66,15 +69,55 @@ type flowTotals struct {
 	below                        []uint64 // by bucket, cumulative
 }
 
-// NewTraffic returns a Traffic without samples.
-func NewTraffic(m *Metrics) *Traffic { return &Traffic{metrics: m.trafficSource} }
+// NewTraffic returns a Traffic without samples for the replica with the given name.
+func NewTraffic(m *Metrics, shared *observed.Traffic, replica string) *Traffic {
+	return &Traffic{metrics: m.trafficSource, shared: shared, replica: replica}
+}
 
-// Run samples the metrics until ctx ends.
+// Run samples the metrics until ctx ends, and stores each minute, the last one incomplete.
 func (t *Traffic) Run(ctx context.Context) {
 	t.Sample(time.Now())
-	for timing.Sleep(ctx, TrafficInterval) == nil {
+	for ended := false; !ended; {
+		ended = timing.Sleep(ctx, TrafficInterval) != nil
 		t.Sample(time.Now())
+		t.Share(context.WithoutCancel(ctx), ended)
 	}
+}
+
+// Share stores the minutes that are complete at the last sample, or everything up to it. It
+// must not be called concurrently.
+func (t *Traffic) Share(ctx context.Context, everything bool) {
+	t.unwritten = append(t.unwritten, t.completed(everything)...)
+	if len(t.unwritten) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, shareTime)
+	defer cancel()
+	some := t.unwritten[:min(mostWritten, len(t.unwritten))]
+	if t.shared.Put(ctx, t.replica, some) == nil {
+		t.unwritten = t.unwritten[len(some):]
+	}
+	t.unwritten = t.unwritten[max(0, len(t.unwritten)-mostUnwritten):]
+}
+
+// completed returns the minute that has ended since the last call, if any, or what there is of
+// it. A minute without requests is left out.
+func (t *Traffic) completed(everything bool) (minutes []observed.Minute) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	minute := t.minute.at.Truncate(time.Minute)
+	if t.minute.at.IsZero() || !everything && t.before.at.Sub(minute) < time.Minute {
+		return nil
+	}
+	s := t.before.since(t.minute)
+	t.minute = t.before
+	if s.All.Requests == 0 && s.InFlight == 0 {
+		return nil
+	}
+	for _, r := range append(s.Regions, RegionFlow{Flow: s.All}) {
+		minutes = append(minutes, observed.Minute{Region: r.Region, Time: minute.Add(time.Minute), InFlight: s.InFlight, Flow: r.Flow})
+	}
+	return minutes
 }
 
 // Sample adds a sample of the time since the last call.
@@ -83,19 +126,18 @@ func (t *Traffic) Sample(now time.Time) {
 	if err != nil {
 		return // the next sample covers this interval too
 	}
-	sum, inFlight := totals{at: now, regions: map[string]flowTotals{}}, 0
-	bounds := []float64{}
+	sum := totals{at: now, regions: map[string]flowTotals{}}
 	for _, family := range families {
 		switch family.GetName() {
 		case "portico_requests_in_flight":
-			inFlight = int(family.GetMetric()[0].GetGauge().GetValue())
+			sum.inFlight = int(family.GetMetric()[0].GetGauge().GetValue())
 		case "portico_requests_total":
 			for _, m := range family.GetMetric() {
 				sum.all.countAnswers(m)
 			}
 		case "portico_request_seconds":
 			for _, m := range family.GetMetric() {
-				bounds = sum.all.observe(m.GetHistogram())
+				sum.bounds = sum.all.observe(m.GetHistogram())
 			}
 		case "portico_routed_requests_total":
 			for _, m := range family.GetMetric() {
@@ -103,7 +145,7 @@ func (t *Traffic) Sample(now time.Time) {
 			}
 		case "portico_provider_seconds":
 			for _, m := range family.GetMetric() {
-				sum.addToRegion(m, func(f *flowTotals) { bounds = f.observe(m.GetHistogram()) })
+				sum.addToRegion(m, func(f *flowTotals) { sum.bounds = f.observe(m.GetHistogram()) })
 			}
 		}
 	}
@@ -112,28 +154,51 @@ func (t *Traffic) Sample(now time.Time) {
 	before := t.before
 	t.before = sum
 	if before.at.IsZero() {
+		t.minute = sum
 		return
-	}
-	s := Sample{Time: now, Seconds: now.Sub(before.at).Seconds(), InFlight: inFlight, All: sum.all.since(before.all, bounds)}
-	for _, region := range slices.Sorted(maps.Keys(sum.regions)) {
-		if flow := sum.regions[region].since(before.regions[region], bounds); flow.Requests > 0 {
-			s.Regions = append(s.Regions, RegionFlow{region, flow})
-		}
 	}
 	if len(t.samples) == mostSamples {
 		t.samples = slices.Delete(t.samples, 0, 1)
 	}
-	t.samples = append(t.samples, s)
+	t.samples = append(t.samples, sum.since(before))
+}
+
+// since returns the traffic since earlier totals.
+func (t totals) since(before totals) Sample {
+	s := Sample{Time: t.at, Seconds: t.at.Sub(before.at).Seconds(), InFlight: t.inFlight, All: t.all.since(before.all, t.bounds)}
+	for _, region := range slices.Sorted(maps.Keys(t.regions)) {
+		if flow := t.regions[region].since(before.regions[region], t.bounds); flow.Requests > 0 {
+			s.Regions = append(s.Regions, RegionFlow{region, flow})
+		}
+	}
+	return s
+}
+
+// History returns the traffic of all replicas in the last span, in steps of whole minutes,
+// oldest first: of all requests, and of those to a region.
+func (t *Traffic) History(ctx context.Context, region string, span time.Duration) ([]Sample, error) {
+	step := max(time.Minute, (span / mostSamples).Truncate(time.Minute))
+	began := time.Now().Add(-2 * TrafficInterval).Truncate(time.Minute).Add(-span) // until other replicas have stored theirs
+	samples := make([]Sample, span/step)
+	for i := range samples {
+		samples[i].Time, samples[i].Seconds = began.Add(time.Duration(i+1)*step), step.Seconds()
+	}
+	flows, err := t.shared.Steps(ctx, region, began, step, len(samples))
+	for _, m := range flows {
+		if s := &samples[m.Time.Sub(began)/step-1]; m.Region == "" {
+			s.All, s.InFlight = m.Flow, m.InFlight
+		} else {
+			s.Regions = []RegionFlow{{m.Region, m.Flow}}
+		}
+	}
+	return samples, err
 }
 
 // Since returns the samples that ended after a time.
 func (t *Traffic) Since(after time.Time) []Sample {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	i, _ := slices.BinarySearchFunc(t.samples, after, func(s Sample, at time.Time) int {
-		return cmp.Or(s.Time.Compare(at), -1) // the first sample after it
-	})
-	return slices.Clone(t.samples[i:])
+	return slices.DeleteFunc(slices.Clone(t.samples), func(s Sample) bool { return !s.Time.After(after) })
 }
 
 // addToRegion applies add to the totals of the region that m is labeled with.
@@ -173,8 +238,8 @@ func (f *flowTotals) observe(h *dto.Histogram) (bounds []float64) {
 }
 
 // since returns the flow since earlier totals.
-func (f flowTotals) since(before flowTotals, bounds []float64) Flow {
-	flow := Flow{
+func (f flowTotals) since(before flowTotals, bounds []float64) observed.Flow {
+	flow := observed.Flow{
 		Requests: int(f.requests - before.requests), Failures: int(f.failures - before.failures), Refusals: int(f.refusals - before.refusals),
 	}
 	if n := f.count - before.count; n > 0 {

@@ -48,7 +48,7 @@ type probes struct {
 type ejection struct {
 	since, until time.Duration
 	times        int // in short succession
-	on           bool
+	on, slow     bool
 }
 
 // Counts holds totals since the address became known.
@@ -102,6 +102,7 @@ type State struct {
 	Circuit     Circuit
 	Failing     bool // its probes fail
 	Ejected     bool
+	Slow        bool  // ejected for being slow
 	Outstanding int64 // calls in flight
 	Counts      Counts
 	// Reason is the reason for the latest change of the health, at Since;
@@ -116,7 +117,7 @@ func (a *Address) State(now time.Duration) State {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := State{
-		Up: a.healthy(), Circuit: a.circuit.state, Failing: a.probes.failing, Ejected: a.ejection.on,
+		Up: a.healthy(), Circuit: a.circuit.state, Failing: a.probes.failing, Ejected: a.ejection.on, Slow: a.ejection.on && a.ejection.slow,
 		Outstanding: a.outstanding.Load(), Reason: a.last.reason, Since: a.last.at,
 		Counts: Counts{CircuitOpenings: a.counts.CircuitOpenings, Ejections: map[string]uint64{}, Probes: map[ProbeOutcome]uint64{}},
 	}
@@ -283,7 +284,8 @@ func (a *Address) eject(now time.Duration, reason, detail string) {
 		e.times = max(0, e.times-int((now-e.until)/s.Eject))
 	}
 	e.times++
-	e.on, e.since, e.until = true, now, now+backoff(s.Eject, s.MaxEject, e.times)
+	e.on, e.slow = true, reason == ReasonSlow
+	e.since, e.until = now, now+backoff(s.Eject, s.MaxEject, e.times)
 	a.window = window{began: now} // only later calls count
 	a.counts.Ejections[reason]++
 	a.queueChange(now, detail)

@@ -18,7 +18,7 @@ import (
 // others; what is in them is no end.
 var goByTime = []string{
 	"tombstones", "fences", "leases", "operations", "scope_changes", "unnumbered_events", "events", "event_counts", "event_numbers",
-	"caller_names", "replica_errors", "deletion_order", "deployed", "request_batches", "request_parts", "written_regions",
+	"caller_names", "replica_errors", "replica_traffic", "deletion_order", "deployed", "request_batches", "request_parts", "written_regions",
 }
 
 // differsAnyway are columns of text that say when, by whom or as what a row was written.

@@ -374,7 +374,7 @@ func TestConsoleTraffic(t *testing.T) {
 	metrics := observe.NewMetrics(prometheus.NewRegistry())
 	s.gateway.Observe = s.observer(metrics, zap.NewNop()).Observe
 	s.answerBy(s.gateway)
-	traffic := observe.NewTraffic(metrics)
+	traffic := observe.NewTraffic(metrics, s.store.Traffic, "a")
 	s.admin.Config.Handler = admin.New(admin.Options{Config: s.config, Store: s.store, Traffic: traffic, Audit: observe.NewAudit(zap.NewNop()), Log: zap.NewNop()})
 	traffic.Sample(begin)
 	for range 3 {
@@ -402,6 +402,50 @@ func TestConsoleTraffic(t *testing.T) {
 	if read(""); len(got.Intervals) != 180 {
 		t.Errorf("%d intervals are remembered", len(got.Intervals))
 	}
+}
+
+// What replicas stored of the traffic outlasts them, and is that of all of them.
+func TestStoredTraffic(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	machine := s.machine("g", "m", "westus")
+	metrics := observe.NewMetrics(prometheus.NewRegistry())
+	s.gateway.Observe = s.observer(metrics, zap.NewNop()).Observe
+	s.answerBy(s.gateway)
+	a, b := observe.NewTraffic(metrics, s.store.Traffic, "a"), observe.NewTraffic(metrics, s.store.Traffic, "b")
+	began := time.Now().Truncate(time.Minute).Add(-10 * time.Minute)
+	for i := range 3 { // two minutes, and a part of one
+		for _, replica := range []*observe.Traffic{a, b} {
+			replica.Sample(began.Add(time.Duration(60*i+3) * time.Second))
+			replica.Share(t.Context(), false)
+		}
+		s.ok(200, "GET", machine+api, "")
+	}
+	for _, replica := range []*observe.Traffic{a, b} {
+		replica.Sample(began.Add(150 * time.Second))
+		replica.Share(t.Context(), true)
+	}
+	s.admin.Config.Handler = admin.New(admin.Options{
+		Config: s.config, Store: s.store, Traffic: observe.NewTraffic(metrics, s.store.Traffic, "c"), Audit: observe.NewAudit(zap.NewNop()), Log: zap.NewNop(),
+	})
+	for span, want := range map[string]struct{ intervals, most int }{"1h": {60, 2}, "6h": {180, 4}, "24h": {180, 6}} {
+		var got adminapi.Traffic
+		must(t, json.Unmarshal([]byte(s.request(200, "", "GET", "/admin/traffic?region=westus&range="+span, "").text), &got))
+		sum, region, most := 0, 0, 0
+		for _, i := range got.Intervals {
+			sum, most = sum+i.Requests, max(most, i.Requests)
+			for _, r := range i.Regions {
+				region += r.Requests
+			}
+			if i.Requests > 0 && (i.P95 <= 0 || i.Mean <= 0 || i.Time.Before(began) || i.Time.After(began.Add(time.Duration(i.Seconds+180)*time.Second))) {
+				t.Errorf("%s: %+v", span, i)
+			}
+		}
+		if n := len(got.Intervals); n != want.intervals || sum != 6 || region != 6 || most > want.most {
+			t.Errorf("%s: %d intervals, %d requests, %d to the region, at most %d in one", span, n, sum, region, most)
+		}
+	}
+	s.request(400, "InvalidQueryParameter", "GET", "/admin/traffic?range=1y", "")
 }
 
 // Strays are listed in pages, and are members of their group's deletion.

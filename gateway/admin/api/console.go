@@ -8,8 +8,11 @@ import (
 // The operations that the console needs and no command uses.
 var consoleOperations = []Operation{
 	{
-		Method: http.MethodGet, Path: "/admin/traffic", Summary: "Outcomes of requests in the last 15 minutes, by interval.",
-		Query:  []Parameter{{"after", "only intervals that ended after this time (RFC 3339)"}},
+		Method: http.MethodGet, Path: "/admin/traffic", Summary: "Outcomes of requests to this replica in the last 15 minutes, by interval of seconds, or to all replicas in a longer range.",
+		Query: []Parameter{
+			{"after", "only intervals that ended after this time (RFC 3339)"},
+			{"range", "1h to 24h: of all replicas, by minutes"}, {"region", "with a range: this region's flow in each interval, too"},
+		},
 		Answer: Traffic{}, Status: http.StatusOK,
 	},
 	{
@@ -43,7 +46,7 @@ var consoleOperations = []Operation{
 
 // Traffic is the outcome of requests over time.
 type Traffic struct {
-	// Seconds is the length of a usual interval.
+	// Seconds is the length of a usual interval without a range.
 	Seconds   float64           `json:"seconds"`
 	Intervals []TrafficInterval `json:"intervals"` // the oldest first
 }
@@ -52,9 +55,9 @@ type Traffic struct {
 type TrafficInterval struct {
 	Time     time.Time `json:"time"` // of its end
 	Seconds  float64   `json:"seconds"`
-	InFlight int       `json:"inFlight"` // at its end
+	InFlight int       `json:"inFlight"` // at its end; in a range the mean of its minutes
 	Flow
-	Regions []RegionFlow `json:"regions"` // with requests in the interval
+	Regions []RegionFlow `json:"regions"` // with requests in the interval; in a range only the one that was asked for
 }
 
 // Flow is the outcome of requests in an interval.
@@ -63,7 +66,7 @@ type Flow struct {
 	Failures int     `json:"failures"` // 5xx
 	Refusals int     `json:"refusals"` // 4xx of Portico's own
 	Mean     float64 `json:"mean"`     // seconds
-	P95      float64 `json:"p95"`      // seconds, estimated
+	P95      float64 `json:"p95"`      // seconds, estimated; in a range the highest of its minutes and replicas
 }
 
 // RegionFlow is the flow of one region, with the times of its providers.
@@ -111,8 +114,10 @@ type ConfigurationInUse struct {
 // Setting is a setting with its value. REDACTED replaces values that may be secret or name a
 // person.
 type Setting struct {
-	Path  string `json:"path"`
-	Value string `json:"value"`
+	Path      string `json:"path"`
+	Value     string `json:"value"`
+	Default   string `json:"default,omitempty"` // a value, or in words
+	AtDefault bool   `json:"atDefault,omitempty"`
 }
 
 // Outcomes of a configuration.

@@ -51,7 +51,8 @@ type Address struct {
 	State string `json:"state"` // up, down or unknown
 	// Reason is why it is not used.
 	Reason  string     `json:"reason,omitempty"`
-	Circuit string     `json:"circuit"` // closed, open or half-open
+	Slow    bool       `json:"slow,omitempty"` // not used for a time, because it answers much more slowly than the others
+	Circuit string     `json:"circuit"`        // closed, open or half-open
 	Since   *time.Time `json:"since,omitempty"`
 	// Requests and Failures are counted since the gateway started.
 	Requests uint64 `json:"requests"`
