@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+
 	"portico/test/harness"
 )
 
@@ -102,7 +104,8 @@ func testSignIn(b *tab, at string) {
 
 func testOverview(b *tab, w *harness.World, correlation string) {
 	b.open(w.Portico.AdminURL)
-	b.sees("West US", hostile, "North Europe", "all healthy")
+	b.sees("West US", hostile, "North Europe", "Contoso.Compute")
+	b.holds("each provider has a state in each region", `[...document.querySelectorAll('#matrix tbody tr')].every((r) => r.cells.length === document.querySelectorAll('#matrix thead th').length + 1) && document.querySelectorAll('#matrix [data-state=up]').length >= 3`)
 	// What comes now is seen as it happens.
 	for range failures {
 		a := w.Portico.Do(b.t, harness.Request{
@@ -112,10 +115,10 @@ func testOverview(b *tab, w *harness.World, correlation string) {
 	}
 	b.holds("failures are told", `parseFloat(/failed ([\d.]+)/.exec(document.querySelector('#all-errors output')?.textContent)?.[1]) > 0`)
 	b.holds("and drawn", `/[1-9]/.test(document.querySelector('#all-errors polyline.second').getAttribute('points').split(' ').map((p) => 100 - p.split(',')[1]).join(' '))`)
-	b.holds("those of the region too", `document.querySelector('[data-region=eastus] polyline.second').getAttribute('points').split(' ').some((p) => parseFloat(p.split(',')[1]) < 100)`)
-	b.holds("its box leads to its page", `document.querySelector('[data-region=eastus] h3 a').hash === '#/region?name=eastus'`)
-	b.click("[data-region=eastus] h3 a")
+	b.holds("a region leads to its page", `document.querySelector('[data-region=eastus] a').hash === '#/region?name=eastus'`)
+	b.click("[data-region=eastus] a")
 	b.sees("Region eastus", w.Contoso("eastus").URL, "circuit closed", "Endpoints")
+	b.holds("its failures are drawn", `document.querySelector('#region-errors polyline.second').getAttribute('points').split(' ').some((p) => parseFloat(p.split(',')[1]) < 100)`)
 	b.holds("which has charts of its own", `document.querySelectorAll('#page-region .large polyline[points*=","]').length >= 5`)
 	b.click("#dryRun")
 	b.sees("was counted", "Resources", "The region is still in the map")
@@ -184,9 +187,21 @@ func deletion(t *testing.T, w *harness.World) string {
 
 func testChanges(b *tab, at string, w *harness.World) {
 	b.open(at + "/#/changes")
-	b.sees("live", "/virtualMachines/down", "Microsoft.Resources/subscriptions/resourceGroups/delete") // what was before
+	b.sees("live", "down", "resourceGroups/delete", "virtualMachines/write") // what was before
 	w.PutResource(b.t, "rg", "Contoso.Compute/virtualMachines/fresh", `{"location":"westus"}`)
-	b.sees("/virtualMachines/fresh", "Contoso.Compute/virtualMachines/write", "Succeeded")
+	fresh := w.ResourcePath("rg", "Contoso.Compute/virtualMachines/fresh")
+	b.sees("fresh", "virtualMachines/write", "Succeeded")
+	b.holds("the whole ID is in the title and to copy", fmt.Sprintf(`(() => { const c = [...document.querySelectorAll('#changes td[data-label="Resource"]')].find((c) => c.textContent === 'fresh'); return c.querySelector('a').title === %[1]q && c.querySelector('.copy').getAttribute('aria-label') === 'Copy ' + %[1]q; })()`, fresh))
+	b.do(chromedp.EmulateViewport(1400, 900))
+	b.holds("a row takes one line", `[...document.querySelectorAll('#changes tbody tr')].every((r) => r.getBoundingClientRect().height < 40)`)
+	// The address holds the filters.
+	b.fill("#type", "resourceGroups/write")
+	b.holds("one type", `location.hash.includes('type=resourceGroups%2Fwrite') && [...document.querySelectorAll('#changes td[data-label="What"]')].every((c) => c.textContent === 'resourceGroups/write')`)
+	b.holds("the types are suggested", `[...document.querySelectorAll('#type-all option')].some((o) => o.value === 'Contoso.Compute/virtualMachines/write')`)
+	b.open(at + "/#/changes?text=fresh&from=2000-01-01T00:00")
+	b.holds("what was sent is seen", `document.getElementById('from')?.value === '2000-01-01T00:00' && [...document.querySelectorAll('#changes tbody tr')].length > 0 && [...document.querySelectorAll('#changes td[data-label="Resource"]')].every((c) => c.textContent === 'fresh')`)
+	b.open(at + "/#/changes?until=2000-01-01T00:00")
+	b.sees("No changes match.")
 }
 
 func testIndex(b *tab, at string, w *harness.World) {
@@ -242,6 +257,7 @@ func testExplain(b *tab, at string, w *harness.World) {
 		"validate plans (capabilities: preflight)")
 	b.holds("the address has no body", `location.hash.includes('path=') && !location.hash.includes('northeurope')`)
 	b.open(at + "/#/explain")
+	b.sees("Asked last", "PUT "+w.ResourcePath("rg", "Contoso.Compute/virtualMachines/other"), "Examples")
 	b.fill("#path", locked)
 	b.click("#ask")
 	b.keys("\r")
@@ -295,12 +311,14 @@ func (b *tab) explain(at, method, path string) {
 // A region that is taken away is a problem, with what to do next, as soon as it is known.
 func testRegionDown(b *tab, at string, w *harness.World) {
 	b.open(at)
-	b.holds("the region is well", `document.querySelector('[data-region=northeurope].good')`)
+	const cell = `document.querySelector('[data-at="Contoso.Compute northeurope"]')`
+	b.holds("the region is well", cell+`?.dataset.state === 'up'`)
 	b.text(`window.stays = true`)
 	w.Contoso("northeurope").Stop(b.t)
 	b.sees(lostRegion, "critical", "portico regions")
-	b.holds("its box says so", `document.querySelector('[data-region=northeurope].bad .row .badge.bad').textContent === 'down'`)
-	b.holds("with the reason", `document.querySelector('[data-region=northeurope]').textContent.includes('connection refused')`)
+	b.holds("its cell says so, with the reason", cell+`.dataset.state === 'down' && `+cell+`.textContent === 'down' && `+cell+`.querySelector('a').title.includes('connection refused')`)
+	b.holds("which is also shown", `document.querySelector('#regions li.bad').textContent.includes('connection refused')`)
+	b.holds("it leads to the provider in the region", cell+`.querySelector('a').hash === '#/region?name=northeurope&provider=Contoso.Compute'`)
 	b.click(".problems li.bad a.what")
 	b.sees("Region northeurope", "connection refused")
 	b.text(`history.back()`)
@@ -333,6 +351,7 @@ const lostRegion = "No endpoint in northeurope can be reached: all calls there a
 func testConfiguration(b *tab, at string, w *harness.World) {
 	b.open(at + "/#/configuration")
 	b.sees("Generation 1", "the start", "server.publicURL", "REDACTED")
+	b.holds("what differs from its default comes first", `(() => { const rows = [...document.querySelectorAll('#settings tbody tr')].map((r) => [r.dataset.key, r.lastElementChild.textContent]); const same = rows.map(([, d]) => d === 'the same'); return rows.some(([k, d]) => k === 'jobs.lease' && d === '10s') && same.indexOf(true) > 0 && same.lastIndexOf(false) < same.indexOf(true); })()`)
 	text := w.Portico.Text(b.t, w.Config)
 	w.Portico.Write(b.t, strings.Replace(text, "jobs: {lease: 2s}", "jobs: {lease: 2s}\nlog: {slow: 7s}", 1))
 	b.click("#reload")
@@ -385,6 +404,7 @@ func testSignOut(b *tab, at string, w *harness.World) {
 	b.click("#moreOf")
 	b.click("#signOut")
 	b.sees("You are signed out.")
+	b.holds("what was asked is not kept", `sessionStorage.length === 0`)
 	b.open(at + "/#/jobs")
 	b.fill("#token", operator.Raw)
 	b.keys("\r")

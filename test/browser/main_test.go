@@ -10,7 +10,10 @@ import (
 	"portico/test/harness"
 )
 
-var write = flag.Bool("write", false, "write the pictures of docs/operations.md anew")
+var (
+	write  = flag.Bool("write", false, "write the pictures of docs/operations.md anew")
+	update = flag.Bool("update", false, "write the pictures of the layout anew")
+)
 
 func TestMain(m *testing.M) {
 	flag.Parse()

@@ -1,31 +1,25 @@
 // Who can do what at a scope: the assignments that hold there, and whether one caller may
 // do one action.
 import { call, pages } from './api.js';
-import { el, show } from './dom.js';
+import { asking } from './asking.js';
+import { el } from './dom.js';
 import * as links from './links.js';
 import { badge, code, facts, field, heading, note, table, text } from './parts.js';
 
-export function start(body, { signal, query, keep }) {
-  const input = (id, more) => el('input', { id, spellcheck: 'false', value: query.get(id) ?? '', ...more });
-  const scope = input('scope', { required: true, placeholder: '/subscriptions/…' }), action = input('action', { placeholder: 'Contoso.Compute/virtualMachines/write' }), principal = input('principal'), answer = el('div', { id: 'answer', 'aria-live': 'polite' });
-  const form = el('form', {}, field('Scope: an ID', scope, true), field('Action (empty: all)', action, true), field('Caller: an object ID (empty: all)', principal, true), el('button', {}, 'Show'));
-  const read = async () => {
-    const asked = { scope: scope.value.trim(), action: action.value.trim(), principal: principal.value.trim() };
-    keep(asked);
-    try {
+export function start(body, context) {
+  const { signal, query } = context, input = (id, more) => el('input', { id, spellcheck: 'false', value: query.get(id) ?? '', ...more });
+  const scope = input('scope', { required: true, placeholder: '/subscriptions/…' }), action = input('action', { placeholder: 'Contoso.Compute/virtualMachines/write' }), principal = input('principal');
+  asking('access', body, context, {
+    about: 'Role assignments that apply to a scope.', agree: 'Show', ready: scope.value,
+    fields: [field('Scope: an ID', scope, true), field('Action (empty: all)', action, true), field('Caller: an object ID (empty: all)', principal, true)],
+    kept: () => ({ scope: scope.value.trim(), action: action.value.trim(), principal: principal.value.trim() }),
+    answer: async (asked) => {
       const check = asked.action && asked.principal ? await call('POST', '/admin/roles/check', { principalId: asked.principal, action: asked.action, scope: asked.scope }, signal) : undefined;
       const who = asked.action && !asked.principal ? await call('POST', '/admin/roles/who', { action: asked.action, scope: asked.scope }, signal) : undefined;
-      show(answer, check ? answerOf(check) : '', who ? whoTable(who, asked) : await holding(asked, signal));
-    } catch (err) {
-      if (!signal.aborted) show(answer, el('p', { role: 'alert', class: 'text' }, err.message));
-    }
-  };
-  form.addEventListener('submit', (event) => {
-    event.preventDefault();
-    read();
+      return [check ? answerOf(check) : '', who ? whoTable(who, asked) : await holding(asked, signal)];
+    },
+    examples: (subscription) => [{ scope: subscription }, { scope: subscription, action: 'Microsoft.Resources/subscriptions/resourceGroups/delete' }],
   });
-  body.append(note('Role assignments that apply to a scope.'), form, answer);
-  if (scope.value) read();
 }
 
 const columns = [

@@ -1,11 +1,12 @@
 // What changed, and what changes as it happens.
 import { failureOf, get, ourHeader, pages } from './api.js';
 import { el, show } from './dom.js';
+import { filtersOf } from './filter.js';
 import * as links from './links.js';
 import { badge, field, filters, note, outcome, table } from './parts.js';
-import { when } from './time.js';
+import { utc, when } from './time.js';
 
-const mostShown = 200;
+const mostShown = 200, mostRead = 1000;
 
 // past reads the newest changes that are kept, the newest first, and the token behind them.
 export async function past(signal, most = mostShown) {
@@ -21,10 +22,14 @@ export async function past(signal, most = mostShown) {
   return { found: found.reverse().slice(0, most), after };
 }
 
+// Of one request, the change of a group or a deployment has those of its resources below it.
+const isDeployment = (e) => /\/deployments\/[^/]+$/i.test(e.subject);
+const belongs = (e, to) => Boolean(e.data.correlationId) && e.data.correlationId === to.data.correlationId && !isDeployment(e) && (isDeployment(to) || e.subject.toLowerCase().startsWith(`${to.subject.toLowerCase()}/`));
+const operation = (e) => el('span', { title: e.data.operationName }, e.data.operationName.split('/').slice(-2).join('/'));
+
 export const changesOf = (events, caption, options) => table(caption, [
-  ['Time', (e) => when(e.time)], ['What', (e) => e.data.operationName], ['Status', (e) => outcome(e.data.status)],
-  ['Resource', (e) => links.resource(e.subject)], ['Who', (e) => (e.data.objectId ? links.caller(e.data.objectId, e.data.name) : e.data.job ? links.job(e.data.job) : 'Portico')],
-  ['Correlation ID', (e) => links.correlation(e.data.correlationId)]], events, options);
+  ['Time', (e) => when(e.time)], ['What', operation], ['Status', (e) => [outcome(e.data.status), e.data.status === 'Failed' && e.data.httpStatus ? ` ${e.data.httpStatus}` : '']], ['Resource', (e) => links.named(e.subject)],
+  ['Who', (e) => (e.data.objectId ? links.shortID(e.data.objectId, e.data.name) : e.data.job ? links.shortJob(e.data.job, 'a job') : 'Portico')], ['Correlation ID', (e) => links.shortID(e.data.correlationId)]], events, { belongs, ...options });
 
 export function start(body, context) {
   if (context.query.get('resource')) history(body, context);
@@ -43,21 +48,20 @@ function history(body, { every, signal, query, title }) {
 }
 
 function live(body, { every, signal, query, keep }) {
-  const text = el('input', { type: 'search', id: 'filter', value: query.get('text') ?? '' }), pause = el('input', { type: 'checkbox', id: 'pause' }), state = el('p', {}), list = el('div', { id: 'changes' });
+  const pause = el('input', { type: 'checkbox', id: 'pause' }), state = el('p', {}), list = el('div', { id: 'changes' });
   let events = [], last = '', read = false;
   const draw = () => {
-    const wanted = text.value.toLowerCase();
-    keep({ text: text.value });
-    const found = events.filter((e) => !wanted || JSON.stringify(e).toLowerCase().includes(wanted));
-    show(list, changesOf(found, `${found.length} changes, newest first`, { empty: events.length ? 'No changes match.' : 'No changes are stored.' }));
+    keep(by.values());
+    const found = by.matching(events), since = events.length ? `, which began ${utc(new Date(events.at(-1).time))}` : '';
+    show(list, changesOf(found.slice(0, mostShown), `${found.length} of the latest ${events.length} changes${since}; newest first${found.length > mostShown ? `, ${mostShown} are shown` : ''}`, { empty: events.length ? 'No changes match.' : 'No changes are stored.' }));
   };
-  text.addEventListener('input', draw);
+  const by = filtersOf(query, [['text', 'Filter', JSON.stringify], ['type', 'Type', (e) => e.data.operationName, true], ['caller', 'Caller', (e) => e.data.name || e.data.objectId, true]], (e) => e.time, draw);
   pause.addEventListener('input', () => pause.checked || draw());
-  body.append(filters(field('Filter', text, true), field('Pause', pause)), state, list);
+  body.append(filters(by.fields, field('Pause', pause)), state, list);
   // A stream ends after some minutes; the next one goes on where it was.
   every(1000, async () => {
     if (!read) {
-      const { found, after } = await past(signal);
+      const { found, after } = await past(signal, mostRead);
       [events, last, read] = [found, after, true];
       draw();
     }
@@ -71,7 +75,7 @@ function live(body, { every, signal, query, keep }) {
       for await (const message of messages(response.body)) {
         if (message.id) last = message.id;
         if (!message.data) continue;
-        events = [JSON.parse(message.data), ...events].slice(0, mostShown);
+        events = [JSON.parse(message.data), ...events].slice(0, mostRead);
         if (!pause.checked) draw();
       }
     } finally {

@@ -1,16 +1,15 @@
-// Charts of the last quarter of an hour: axes, and the values under the pointer or, with
+// Charts of a range of time: axes, and the values under the pointer or, with
 // the arrow keys, at a time.
 import { el, show, svg } from './dom.js';
 import { clock, utc } from './time.js';
 
-const span = 900000; // milliseconds
 const looked = new Map(); // by chart: the time that somebody looks at
 
 // chart draws series of intervals, each {name, kind, of}, on one scale from zero. write
-// makes a text of a value.
-export function chart(id, title, intervals, series, write, { large = false } = {}) {
+// makes a text of a value. range has the span in milliseconds, its name, and whether it ends now.
+export function chart(id, title, intervals, series, write, { large = false, ...range }) {
   const figure = el('figure', { id, class: large ? 'large' : '' });
-  figure.append(...parts(id, title, intervals, series, write));
+  figure.append(...parts(id, title, intervals, series, write, range));
   return figure;
 }
 
@@ -22,7 +21,8 @@ function nice(top) {
   return [1, 2, 5, 10].map((n) => n * ten).find((n) => n >= top * 0.999);
 }
 
-function parts(id, title, intervals, series, write) {
+function parts(id, title, intervals, series, write, range) {
+  const { span, name, live } = range;
   const end = stamp(intervals.at(-1)), begin = end - span;
   const top = nice(Math.max(...series.flatMap((s) => intervals.map(s.of))) || 1);
   const x = (i) => (100 * (stamp(i) - begin)) / span, y = (v) => 100 - (100 * v) / top;
@@ -32,7 +32,7 @@ function parts(id, title, intervals, series, write) {
   const look = (event, time) => {
     if (time === undefined) looked.delete(id);
     else looked.set(id, time);
-    show(event.currentTarget.closest('figure'), parts(id, title, intervals, series, write));
+    show(event.currentTarget.closest('figure'), parts(id, title, intervals, series, write, range));
   };
   const step = (event) => {
     const last = intervals.length - 1;
@@ -46,11 +46,11 @@ function parts(id, title, intervals, series, write) {
     look(event, begin + (span * (event.clientX - left)) / width);
   };
   return [
-    el('figcaption', {}, el('strong', {}, title), el('output', {}, looked.has(id) ? `${clock(new Date(stamp(seen)))}Z ` : 'now ', series.map((s, n) => [n ? ', ' : '', el('span', { class: `key ${s.kind}` }, values[n])]))),
+    el('figcaption', {}, el('strong', {}, title), el('output', {}, live && !looked.has(id) ? 'now ' : `${clock(new Date(stamp(seen)))}Z `, series.map((s, n) => [n ? ', ' : '', el('span', { class: `key ${s.kind}` }, values[n])]))),
     el('div', { class: 'plot' },
       el('div', { class: 'y', 'aria-hidden': 'true' }, [top, top / 2, 0].map((v) => el('span', {}, write(v)))),
       svg('svg', {
-        id: `${id}-plot`, viewBox: '0 0 100 100', preserveAspectRatio: 'none', tabindex: 0, role: 'slider', 'aria-label': `${title}, last 15 minutes`,
+        id: `${id}-plot`, viewBox: '0 0 100 100', preserveAspectRatio: 'none', tabindex: 0, role: 'slider', 'aria-label': `${title}, last ${name}`,
         'aria-valuemin': 0, 'aria-valuemax': intervals.length - 1, 'aria-valuenow': Math.max(at, 0), 'aria-valuetext': `${utc(new Date(stamp(seen)))}: ${values.join(', ')}`,
         onpointermove: point, onpointerleave: (event) => look(event), onkeydown: step, onblur: (event) => look(event),
       },

@@ -1,19 +1,21 @@
 // The configurations that there were, and the settings in use.
 import { call, get } from './api.js';
 import { el, show } from './dom.js';
-import { badge, button, code, field, filters, heading, note, table, text as shown } from './parts.js';
+import { filtersOf } from './filter.js';
+import { badge, button, code, filters, heading, note, table, text as shown } from './parts.js';
 import { when } from './time.js';
 
 export function start(body, { every, signal, query, keep }) {
-  const generations = el('div', { id: 'generations' }), settings = el('div', { id: 'settings' }), text = el('input', { type: 'search', id: 'filter', value: query.get('text') ?? '' });
+  const generations = el('div', { id: 'generations' }), settings = el('div', { id: 'settings' });
   let inUse = [], read = -1;
   const draw = () => {
-    keep({ text: text.value });
-    const found = inUse.filter((s) => `${s.path} ${s.value}`.toLowerCase().includes(text.value.toLowerCase()));
-    show(settings, table(`${found.length} settings; REDACTED replaces values that may be secret or name a person`, [['Setting', (s) => code(s.path)], ['Value', (s) => shown(s.value)]], found.slice(0, 500), { key: (s) => s.path }),
-      found.length > 500 ? note('Only the first 500 are shown.') : '');
+    keep(by.values());
+    const found = by.matching(inUse).sort((a, b) => Boolean(a.atDefault) - Boolean(b.atDefault));
+    show(settings, table(`${found.length} settings, those that differ from their default first; REDACTED replaces values that may be secret or name a person`,
+      [['Setting', (s) => code(s.path)], ['Value', (s) => (s.atDefault ? shown(s.value) : el('strong', { class: 'text' }, s.value))], ['Default', (s) => (s.atDefault ? 'the same' : shown(s.default))]], found.slice(0, 500), { key: (s) => s.path }),
+    found.length > 500 ? note('Only the first 500 are shown.') : '');
   };
-  text.addEventListener('input', draw);
+  const by = filtersOf(query, [['text', 'Filter', (s) => `${s.path} ${s.value}`]], undefined, draw);
   const refresh = async () => {
     const { value } = await get('/admin/configurations', signal);
     show(generations, value.map(generationOf));
@@ -24,7 +26,7 @@ export function start(body, { every, signal, query, keep }) {
     draw();
   };
   body.append(el('p', {}, button('reload', 'Reload the configuration', reload, refresh)),
-    heading('Generations, newest first'), generations, heading('Settings in use'), filters(field('Filter', text, true)), settings);
+    heading('Generations, newest first'), generations, heading('Settings in use'), filters(by.fields), settings);
   every(5000, refresh);
 }
 

@@ -10,8 +10,9 @@ import * as index from './doubts.js';
 import * as job from './job.js';
 import * as jobs from './jobs.js';
 import { keyboard } from './keyboard.js';
-import { learn, to } from './links.js';
+import { learn, link, to } from './links.js';
 import * as overview from './overview.js';
+import { note } from './parts.js';
 import * as region from './region.js';
 import * as resource from './resource.js';
 import * as resources from './resources.js';
@@ -26,6 +27,7 @@ const menu = [
   ['overview', 'Overview', overview], ['errors', 'Errors', errors], ['changes', 'Changes', changes], ['jobs', 'Jobs', jobs], ['resources', 'Resources', resources],
   ['explain', 'Explain', explain], ['access', 'Access', access], ['index', 'Index', index], ['configuration', 'Configuration', configuration], ['sinks', 'Sinks', sinks]];
 const further = [['job', 'Job', job, 'jobs'], ['region', 'Region', region, 'overview'], ['resource', 'Resource', resource, 'resources'], ['search', 'Search', search, ''], ['why', 'Why', why, '']];
+const unknown = { start: (body) => body.append(note(`The console has no page ${location.hash}.`), el('p', {}, link('Overview', 'overview'))) };
 const main = document.getElementById('main'), find = document.getElementById('find'), sought = document.getElementById('search');
 const menuOf = document.getElementById('menuOf'), signOut = document.getElementById('signOut'), who = document.getElementById('who');
 let leave = () => {};
@@ -34,7 +36,7 @@ let leave = () => {};
 function open() {
   const [name, text] = location.hash.replace(/^#\/?/, '').split('?');
   if (name === 'main') return;
-  const [id, title, page, below = id] = [...menu, ...further].find(([n]) => n === name) ?? menu[0];
+  const [id, title, page, below = id] = [...menu, ...further].find(([n]) => n === (name || 'overview')) ?? ['unknown', 'No such page', unknown, ''];
   leave();
   const gone = new AbortController();
   leave = () => gone.abort();
@@ -93,6 +95,7 @@ function navigation(shown) {
 function signIn(why) {
   leave();
   leave = () => {};
+  sessionStorage.clear(); // what was asked
   navigation(false);
   signOut.hidden = true;
   who.textContent = '';

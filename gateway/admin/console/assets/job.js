@@ -44,7 +44,7 @@ const kinds = { failed: 'bad', panicked: 'bad', expired: 'warn', done: 'good' };
 
 // stepsOf is a line of time, the newest step first.
 const stepsOf = (steps) => (steps.length ? el('ol', { class: 'timeline' }, steps.map((s) => el('li', { class: kinds[s.outcome], 'data-key': `${s.at} ${s.outcome}` },
-  when(s.at), ' ', badge(s.outcome, kinds[s.outcome]), ' ', text(s.did), s.replica ? el('span', { class: 'muted text' }, ` ${s.replica}`) : ''))) : note('No steps are recorded yet.'));
+  when(s.at), ' ', badge(s.outcome, kinds[s.outcome]), ' ', s.times > 1 ? ['× ', s.times, ' since ', when(s.since), ' '] : '', text(s.did), s.replica ? el('span', { class: 'muted text' }, ` ${s.replica}`) : ''))) : note('No steps are recorded yet.'));
 
 // endOf says of the deletion of a group how it stands, or how it ended.
 function endOf(j, p) {

@@ -1,7 +1,7 @@
 // Everything that has a page is a link to it. The hash of an address is the page and what
 // is seen of it.
 import { el } from './dom.js';
-import { code } from './parts.js';
+import { code, copyable } from './parts.js';
 
 export function to(page, query = {}) {
   const set = Object.entries(query).filter(([, v]) => v);
@@ -13,6 +13,7 @@ export const link = (shown, page, query) => el('a', { href: to(page, query), cla
 // Names of subscriptions, by their ids; console.js reads them when somebody comes in.
 const names = new Map();
 export const learn = (subscriptions) => { for (const s of subscriptions) names.set(s.id.toLowerCase(), s.displayName); };
+export const someSubscription = () => names.keys().next().value ?? '00000000-0000-0000-0000-000000000000';
 export const nameOf = (subscription) => names.get((subscription ?? '').toLowerCase()) ?? '';
 
 // An ID breaks at its strokes.
@@ -24,6 +25,11 @@ export const job = (id, shown = id) => (id ? link(shown, 'job', { id }) : '');
 export const subscription = (id) => (id ? [nameOf(id) ? [nameOf(id), ' '] : '', link(id, 'resource', { id: `/subscriptions/${id}` })] : '');
 export const correlation = (id) => (id ? link(code(id), 'search', { q: id }) : '');
 export const caller = (id, name) => (id ? [name ? [el('span', { class: 'text' }, name), ' '] : '', link(id, 'search', { q: id })] : '');
+// The short forms have the whole in the title and to copy.
+const short = (whole, shown, page, query) => copyable(whole, el('a', { href: to(page, query), class: 'text', title: whole }, shown));
+export const named = (id) => (/^\/subscriptions\/./i.test(id ?? '') ? short(id, nameOf(id.slice('/subscriptions/'.length)) || id.split('/').at(-1), 'resource', { id }) : el('span', { class: 'text', title: id }, id));
+export const shortJob = (id, shown) => short(id, shown, 'job', { id });
+export const shortID = (id, name) => (id ? short(id, name || id.slice(0, 8), 'search', { q: id }) : '');
 export const subscriptionOf = (path) => /^\/subscriptions\/([^/]+)/i.exec(path ?? '')?.[1]?.toLowerCase() ?? '';
 
 // next is where a command of portico shows the same in the console: its page and query.

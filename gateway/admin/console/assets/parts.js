@@ -13,12 +13,15 @@ export const field = (title, control, wide) => el('label', { class: wide && 'wid
 export const filters = (...fields) => el('form', { class: 'filters', onsubmit: (e) => e.preventDefault() }, fields);
 
 // table has a row for each item; columns are pairs of a header and what a cell shows. On a
-// narrow screen each cell says its header. By its key a row stays what it is.
-export function table(caption, columns, items, { empty = 'None.', key = (item) => item.id } = {}) {
+// narrow screen each cell says its header. By its key a row stays what it is. With belongs, on
+// a wide screen a row takes one line, and items follow the one that they belong to.
+export function table(caption, columns, items, { empty = 'None.', key = (item) => item.id, belongs } = {}) {
   if (items.length === 0) return note(empty);
-  return el('table', {}, el('caption', {}, caption),
+  const parent = new Map(belongs && items.map((i) => [i, items.find((o) => o !== i && belongs(i, o))]));
+  const withBelow = (i) => [i, ...items.filter((c) => parent.get(c) === i).flatMap(withBelow)];
+  return el('table', { class: belongs ? 'list one' : 'list' }, el('caption', {}, caption),
     el('thead', {}, el('tr', {}, columns.map(([head]) => el('th', { scope: 'col' }, head)))),
-    el('tbody', {}, items.map((item) => el('tr', { 'data-key': key(item) }, columns.map(([head, cell]) => el('td', { 'data-label': head }, cell(item) ?? ''))))));
+    el('tbody', {}, items.filter((i) => !parent.get(i)).flatMap(withBelow).map((item) => el('tr', { 'data-key': key(item), class: parent.get(item) && 'child' }, columns.map(([head, cell]) => el('td', { 'data-label': head }, cell(item) ?? ''))))));
 }
 
 // facts shows those of pairs that have a value.
@@ -35,6 +38,13 @@ export function describe(value) {
   if (value !== null && typeof value === 'object') return el('dl', {}, Object.entries(value).map(([k, v]) => [el('dt', {}, k), el('dd', {}, describe(v))]));
   return text(value === null ? 'none' : String(value));
 }
+
+// copyable adds a button that copies what is shown in short. It is no stop of the keyboard: the
+// page that the short form leads to has the whole.
+export const copyable = (whole, shown) => [shown, el('button', {
+  type: 'button', class: 'copy', tabindex: -1, title: 'Copy', 'aria-label': `Copy ${whole}`,
+  onclick: () => (navigator.clipboard?.writeText(whole) ?? Promise.reject(new Error())).then(() => say(`Copied ${whole}`), () => say(whole)), // only a secure context may copy
+})];
 
 let said;
 

@@ -1,6 +1,7 @@
 // The subscriptions, and the rows of the index of one of them.
 import { pages } from './api.js';
 import { el, show } from './dom.js';
+import { filtersOf } from './filter.js';
 import * as links from './links.js';
 import { badge, code, field, filters, note, table } from './parts.js';
 import { when } from './time.js';
@@ -13,17 +14,17 @@ export function start(body, context) {
 }
 
 function subscriptions(body, { every, signal, query, keep }) {
-  const text = el('input', { type: 'search', id: 'filter', value: query.get('text') ?? '' }), list = el('div', { id: 'subscriptions' });
+  const list = el('div', { id: 'subscriptions' });
   let found = { value: [] };
   const draw = () => {
-    keep({ text: text.value });
-    const shown = found.value.filter((s) => `${s.id} ${s.displayName} ${s.tenantId}`.toLowerCase().includes(text.value.toLowerCase()));
+    keep(by.values());
+    const shown = by.matching(found.value);
     show(list, table(`${shown.length} subscriptions`, [
       ['Name', (s) => links.link(s.displayName || s.id, 'resource', { id: `/subscriptions/${s.id}` })], ['Id', (s) => code(s.id)], ['State', (s) => badge(s.state, s.state === 'Enabled' ? 'good' : 'warn')], ['Tenant', (s) => code(s.tenantId)],
-      ['', (s) => [links.link('resources', 'resources', { subscription: s.id }), ' ', links.link('errors', 'errors', { subscription: s.id })]]], shown), found.more ? note('There are more. Find one by its ID.') : '');
+      ['', (s) => [links.link('resources', 'resources', { subscription: s.id }), ' ', links.link('errors', 'errors', { subscription: s.id })]]], shown, { empty: found.value.length ? 'No subscriptions match.' : 'No subscriptions yet. Create one: portico subscriptions put ID --tenant TENANT' }), found.more ? note('There are more. Find one by its ID.') : '');
   };
-  text.addEventListener('input', draw);
-  body.append(filters(field('Filter', text, true)), list);
+  const by = filtersOf(query, [['text', 'Filter', (s) => `${s.id} ${s.displayName} ${s.tenantId}`]], undefined, draw);
+  body.append(filters(by.fields), list);
   every(10000, async () => {
     found = await pages('/admin/subscriptions?limit=1000', signal);
     links.learn(found.value);
