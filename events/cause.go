@@ -27,8 +27,12 @@ type Cause struct {
 	Method        string `json:"method,omitempty"`
 	// URI is the request's path.
 	URI string `json:"uri,omitempty"`
-	// Job is the kind of durable work that makes the change, "" for a request itself.
-	Job string `json:"job,omitempty"`
+	// Job is the kind of durable work that makes the change, "" for a request itself. JobID is
+	// the job's name. JobOn is the ID that a client's job works on, such as the group that it
+	// deletes.
+	Job   string `json:"job,omitempty"`
+	JobID string `json:"jobId,omitempty"`
+	JobOn string `json:"jobOn,omitempty"`
 	// Secrets reports whether the request may have held secrets.
 	Secrets bool `json:"secrets,omitempty"`
 }

@@ -43,6 +43,8 @@ type CloudData struct {
 	Name           string `json:"name,omitempty"` // of the caller; only operators see it
 	Correlation    string `json:"correlationId,omitempty"`
 	Job            string `json:"job,omitempty"`
+	JobID          string `json:"jobId,omitempty"`
+	JobOn          string `json:"jobOn,omitempty"`
 	MovedFrom      string `json:"movedFrom,omitempty"`
 	MovedTo        string `json:"movedTo,omitempty"`
 	ETag           string `json:"etag,omitempty"`
@@ -66,7 +68,8 @@ func (e Event) CloudEvent() CloudEvent {
 			ResourceURI: e.Resource, Operation: e.Action, Provider: provider, Status: e.Status, Origin: e.Origin, Unverified: e.Unverified,
 			Exists: exists, HTTPStatus: e.HTTPStatus,
 			SubscriptionID: subscription, TenantID: e.Cause.TenantID, ObjectID: e.Cause.ObjectID, AppID: e.Cause.AppID,
-			Correlation: e.Cause.Correlation, Job: e.Cause.Job, MovedFrom: e.From, MovedTo: e.To, ETag: e.ETag,
+			Correlation: e.Cause.Correlation, Job: e.Cause.Job, JobID: e.Cause.JobID, JobOn: e.Cause.JobOn,
+			MovedFrom: e.From, MovedTo: e.To, ETag: e.ETag,
 		},
 	}
 }

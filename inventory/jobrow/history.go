@@ -14,6 +14,8 @@ import (
 // order.
 type HistoryEntry struct {
 	At      time.Time `json:"at"`
+	Times   int       `json:"times,omitempty"` // how often it came in a row, At is the latest; 0: once
+	Since   time.Time `json:"since,omitzero"`  // when the first of several came
 	Replica string    `json:"replica,omitempty"` // the job's holder
 	Outcome string    `json:"outcome"`           // such as again, failed, or the end of the job
 	Did     string    `json:"did,omitempty"`     // the result, in a sentence

@@ -188,6 +188,7 @@ type DeletionMember struct {
 	// waits for.
 	OwnWrite string     `json:"ownWrite,omitempty"`
 	Tries    int        `json:"tries,omitempty"` // failures in a row
+	Since    *time.Time `json:"since,omitempty"` // the first of them
 	Why      string     `json:"why,omitempty"`   // the last failure, or the provider's error
 	Due      *time.Time `json:"due,omitempty"`
 }

@@ -8,8 +8,11 @@ import (
 
 var jobOperations = []Operation{
 	{
-		Method: http.MethodGet, Path: "/admin/jobs", Summary: "The durable jobs of all subscriptions, including recently ended ones.",
-		Query:  append([]Parameter{{"kind", "only this kind; GET /admin/jobKinds lists all kinds"}}, paging...),
+		Method: http.MethodGet, Path: "/admin/jobs", Summary: "The durable jobs of all subscriptions: the open ones, oldest first, then recently ended ones, newest first.",
+		Query: append([]Parameter{
+			{"kind", "only this kind; GET /admin/jobKinds lists all kinds"},
+			{"state", "only jobs in this state: open, running (a replica works on it), waiting, cancelling, ended, done, failed or cancelled"},
+		}, paging...),
 		Answer: Page[Job]{}, Status: http.StatusOK,
 	},
 	{Method: http.MethodGet, Path: "/admin/jobs/{id}", Summary: "One job, with its latest steps.", Answer: Job{}, Status: http.StatusOK},
@@ -71,13 +74,16 @@ type Job struct {
 	Cancellable bool `json:"cancellable,omitempty"`
 	// Command is the command that shows more of it or moves it on.
 	Command string `json:"command"`
-	// History are its last steps, at most 50, the newest first. Lists of jobs have none.
+	// History are its last steps, at most 50, the newest first; equal steps in a row are one.
+	// Lists of jobs have none.
 	History []JobStep `json:"history,omitempty"`
 }
 
 // JobStep is a step of a job: an attempt that ended, a lease that ran out, an order to cancel.
 type JobStep struct {
 	At      time.Time `json:"at"`
+	Times   int       `json:"times,omitempty"` // how often in a row, with the latest at At; absent: once
+	Since   time.Time `json:"since,omitzero"`  // when the first of several was
 	Replica string    `json:"replica,omitempty"` // whose step it was
 	// Outcome is again (it goes on), unfinished, failed, panicked, released (the replica
 	// ended), expired (the replica was lost), or the end: done, failed or cancelled, which
