@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 	"portico/events"
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/jobrow"
 	"portico/inventory/transaction"
 )
 
@@ -74,7 +76,7 @@ func (m answerMeaning) ends(a WriteResult) bool {
 
 // recordObserved records the ends of writes that a GET has shown, and the present state if
 // none of those events has it. The caller of the GET need not have sent the writes.
-func (h *resourceTx) recordObserved(t *tx, before *Resource, after *index.Row, provisioningState string, ended []unreportedWrite) error {
+func (h *resourceTx) recordObserved(t *tx, before *Resource, after *index.Row, provisioningState string, ended []unreportedWrite) (err error) {
 	if before == nil {
 		return nil
 	}
@@ -87,9 +89,14 @@ func (h *resourceTx) recordObserved(t *tx, before *Resource, after *index.Row, p
 	}
 	for i, e := range index.EventsOfGet(before.ruleRow(), after, provisioningState, kinds) {
 		e.Resource, e.Action = before.ID, before.TypeName+e.Action
-		cause := events.Cause{Job: events.CauseOf(t.Context).Job} // the caller of the GET did not make the change
-		if i < len(reported) {
+		cause := t.ownCause()
+		switch {
+		case i < len(reported):
 			cause = reported[i].Cause
+		case after == nil:
+			if cause, err = t.causeOfAbsence(before); err != nil {
+				return err
+			}
 		}
 		if i < len(reported) && reported[i].Kind == index.Patch && reported[i].Why != nil {
 			e.Status = events.Failed // even if the resource exists
@@ -102,6 +109,31 @@ func (h *resourceTx) recordObserved(t *tx, before *Resource, after *index.Row, p
 		}
 	}
 	return nil
+}
+
+// ownCause returns the cause of a change that Portico noticed: the job, if one did. Its caller
+// did not make the change.
+func (t *tx) ownCause() events.Cause {
+	by := events.CauseOf(t.Context)
+	return events.Cause{Job: by.Job, JobID: by.JobID}
+}
+
+// causeOfAbsence returns the cause of a removal that no known write explains. While the group
+// is being deleted that is the deletion, as the group admits no other write.
+func (t *tx) causeOfAbsence(row *Resource) (events.Cause, error) {
+	cause := t.ownCause()
+	g, err := loadGroup(t, selectGroup, row.Subscription, row.Group)
+	if err == nil && g.State == index.GroupDeleting && t.store.options.CauseOf != nil {
+		var job jobrow.Job
+		if job, err = jobrow.Load(t, g.Subscription, g.Generation); err == nil {
+			cause = t.store.options.CauseOf(job)
+			cause.JobOn = groupID(g)
+		}
+	}
+	if errors.Is(err, ErrNotFound) {
+		err = nil
+	}
+	return cause, err
 }
 
 // recordLapsed records that writes ended by time, with an unknown outcome. The event of a
@@ -129,7 +161,7 @@ func (h *resourceTx) recordLapsed(t *tx) error {
 // recordAdopted records that a sweep found a resource. Its creator is unknown, and is not
 // the caller that requested the sweep.
 func (t *tx) recordAdopted(row *Resource) error {
-	return t.RecordBy(events.Cause{Job: events.CauseOf(t.Context).Job}, row.Subscription, row.Key, events.Payload{
+	return t.RecordBy(t.ownCause(), row.Subscription, row.Key, events.Payload{
 		Resource: row.ID, Action: row.TypeName + writeVerb, Origin: events.Swept, Status: events.Succeeded, New: true,
 	})
 }
@@ -144,14 +176,14 @@ func (t *tx) recordGone(row *Resource, origin events.Origin) error {
 // recordLanding records that a write landed after its group had been deleted. The event
 // is marked unverified: a job is deleting the resource, which no request can reach.
 func (t *tx) recordLanding(f Fence) error {
-	return t.Record(f.Subscription, f.Key, events.Payload{
+	return t.RecordBy(t.causeUnderFences(f.Subscription, f.Key, f.Intent), f.Subscription, f.Key, events.Payload{
 		Resource: f.ID, Action: arm.TypeIn(f.ID) + writeVerb, Origin: events.Landed, Status: events.Succeeded, Unverified: true, New: true,
 	})
 }
 
 // recordFencedDelete records the outcome of the DELETE of a resource under a fence.
 func (t *tx) recordFencedDelete(ticket Ticket, status events.Status) error {
-	return t.Record(ticket.Subscription, ticket.Key, events.Payload{
+	return t.RecordBy(t.causeUnderFences(ticket.Subscription, ticket.Key, [16]byte{}), ticket.Subscription, ticket.Key, events.Payload{
 		Resource: ticket.ID, Action: arm.TypeIn(ticket.ID) + deleteVerb, Origin: events.Answered, Status: status,
 	})
 }

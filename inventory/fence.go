@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -135,15 +136,16 @@ func scanOpenIntent(scan engine.Scanner) (o openIntent, err error) {
 }
 
 // replaceByFences replaces the open writes into a group, all of unknown outcome, by fences.
-// ids has the known IDs of resources by key. creating is the number of writes that may
-// create a resource.
-func (t *tx) replaceByFences(g Group, open []openIntent, ids map[string]string) (creating int, err error) {
+// removed has the rows that go with the group, by key. creating is the number of writes that
+// may create a resource.
+func (t *tx) replaceByFences(g Group, open []openIntent, removed map[string]*Resource) (creating int, err error) {
 	for _, l := range open {
 		f, intentKey := l.Fence, l.Key
 		f.Key = resourceKey(intentKey)
 		f.Subscription, f.Group, f.Since, f.Until = g.Subscription, g.Key, t.Now, engine.TimeOf(l.ends)
-		if f.ID = ids[f.Key]; f.ID == "" {
-			f.ID = f.Key
+		row := removed[f.Key]
+		if f.ID = f.Key; row != nil {
+			f.ID = row.ID
 		}
 		if f.Kind == index.Put {
 			creating++
@@ -154,7 +156,7 @@ func (t *tx) replaceByFences(g Group, open []openIntent, ids map[string]string) 
 		if err := t.Later(deleteIntent, g.Subscription, intentKey, f.Intent[:]); err != nil {
 			return 0, err
 		}
-		if err := t.watchFence(f); err != nil {
+		if err := t.watchFence(f, row); err != nil {
 			return 0, err
 		}
 	}
@@ -171,13 +173,44 @@ func resourceKey(intentKey string) string {
 
 func fenceID(key string) [16]byte { return jobrow.ID(FenceJob, key) }
 
-// watchFence creates the job that watches the fences on the ID of a fence.
-func (t *tx) watchFence(f Fence) error {
+// fencePayload is the payload of a job that watches fences.
+type fencePayload struct {
+	// Writes are the writes under the fences whose callers are known, and last the deletion
+	// of the group, without an intent; in their stored form.
+	Writes []byte `json:"writes"`
+}
+
+// watchFence creates the job that watches the fences on the ID of a fence. row is the row
+// that was on it, nil for none.
+func (t *tx) watchFence(f Fence, row *Resource) error {
+	var writes []unreportedWrite
+	if row != nil {
+		writes = row.unreported.read(t.Context, t.store.database, f.Subscription)
+	}
+	deletion := unreportedWrite{Kind: index.Delete, Cause: events.CauseOf(t.Context)}
+	kept, err := sealUnreported(t.Context, t.store.database, f.Subscription, append(slices.Clone(writes), deletion))
+	if err != nil {
+		return err
+	}
 	job := jobrow.Job{
 		Subscription: f.Subscription, ID: fenceID(f.Key), Kind: FenceJob, Subject: f.Key, Region: f.Region,
-		Incarnation: engine.NewID(), Due: t.Now.Add(t.store.options.PollFloor), Payload: "{}",
+		Incarnation: engine.NewID(), Due: t.Now.Add(t.store.options.PollFloor), Payload: jobrow.PayloadOf(fencePayload{kept.text}),
 	}
 	return job.Put(t.Base())
+}
+
+// causeUnderFences returns the cause of a write under the fences on a key, or of the deletion
+// that left them if the intent is zero.
+func (t *tx) causeUnderFences(sub, key string, intent [16]byte) events.Cause {
+	var kept fencePayload
+	if job, err := jobrow.Load(t, sub, fenceID(key)); err == nil && job.Read(&kept) == nil {
+		for _, w := range (unreportedWrites{text: kept.Writes}).read(t.Context, t.store.database, sub) {
+			if w.Intent == intent {
+				return w.Cause
+			}
+		}
+	}
+	return t.ownCause()
 }
 
 // Fences has the methods for the fences of all subscriptions.

@@ -242,7 +242,7 @@ func closeGroup(t *tx, sub, name string, c DeleteGroupConditions) error {
 	if g.State == index.GroupMoving {
 		return &index.GroupStateError{State: g.State}
 	}
-	left, ids, err := t.removeAbsent(g, c.Absent)
+	left, removed, err := t.removeAbsent(g, c.Absent)
 	if err == nil {
 		err = left.check(t, g)
 	}
@@ -254,7 +254,7 @@ func closeGroup(t *tx, sub, name string, c DeleteGroupConditions) error {
 			return err
 		}
 	}
-	creating, err := t.replaceByFences(g, left.open, ids)
+	creating, err := t.replaceByFences(g, left.open, removed)
 	if err != nil {
 		return err
 	}
@@ -291,11 +291,11 @@ func (t *tx) forgottenEverywhere(g Group) bool {
 	return g.State == index.GroupDeleting && t.Now.Sub(g.Changed) > memory.Bound+t.store.engine.ClockSlack()
 }
 
-// dropAbsent removes the group's rows whose resources do not exist, and returns their IDs
-// by key. Intents that may still create a resource stay. If the group's deletion is
+// dropAbsent removes the group's rows whose resources do not exist, and returns them by
+// key. Intents that may still create a resource stay. If the group's deletion is
 // refused, this is rolled back.
-func (t *tx) dropAbsent(g Group, absent map[string][16]byte) (ids map[string]string, err error) {
-	ids = map[string]string{}
+func (t *tx) dropAbsent(g Group, absent map[string][16]byte) (removed map[string]*Resource, err error) {
+	removed = map[string]*Resource{}
 	for _, key := range slices.Sorted(maps.Keys(absent)) {
 		h, err := lockResource(t, g.Subscription, key)
 		if err != nil {
@@ -305,7 +305,7 @@ func (t *tx) dropAbsent(g Group, absent map[string][16]byte) (ids map[string]str
 		if s.Row == nil || h.row.Group != g.Key || !s.Absent(absent[key]) || s.UnderWay(engine.Micros(t.Now)) > 0 {
 			continue
 		}
-		ids[key] = h.row.ID
+		removed[key] = h.row
 		s.Row = nil
 		if err := t.recordGone(h.row, events.Verified); err != nil {
 			return nil, err
@@ -314,7 +314,7 @@ func (t *tx) dropAbsent(g Group, absent map[string][16]byte) (ids map[string]str
 			return nil, err
 		}
 	}
-	return ids, nil
+	return removed, nil
 }
 
 // groupContents is everything in a locked group.
@@ -331,9 +331,9 @@ type groupContents struct {
 }
 
 // removeAbsent removes the intents whose time is over and the absent rows of a group. It
-// returns the remaining contents, and the IDs of the removed rows by key. If there is a
+// returns the remaining contents, and the removed rows by key. If there is a
 // lock on an Active group, or on anything in it, it returns *LockedError.
-func (t *tx) removeAbsent(g Group, absent map[string][16]byte) (left groupContents, ids map[string]string, err error) {
+func (t *tx) removeAbsent(g Group, absent map[string][16]byte) (left groupContents, removed map[string]*Resource, err error) {
 	if left, err = t.readContents(g); err != nil {
 		return left, nil, err
 	}
@@ -348,10 +348,10 @@ func (t *tx) removeAbsent(g Group, absent map[string][16]byte) (left groupConten
 	if err := expireMembers(t, left.ended); err != nil {
 		return left, nil, err
 	}
-	if ids, err = t.dropAbsent(g, absent); err == nil {
+	if removed, err = t.dropAbsent(g, absent); err == nil {
 		left, err = t.readContents(g)
 	}
-	return left, ids, err
+	return left, removed, err
 }
 
 // readContents reads the contents of a group in one round trip.

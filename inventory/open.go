@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"portico/events"
 	"portico/inventory/assignments"
 	"portico/inventory/deploymentrow"
 	"portico/inventory/encryption"
@@ -65,6 +66,10 @@ type Options struct {
 	// that share the store need the same ones. Without any, the store keeps a key of
 	// its own: in a file next to SQLite's database, or in PostgreSQL's database itself.
 	EncryptionKeys [][32]byte
+
+	// CauseOf returns the client that requested a group's deletion, from its job; nil: no
+	// client is known.
+	CauseOf func(jobrow.Job) events.Cause
 
 	// Metrics takes the store's metrics; it may be nil.
 	Metrics prometheus.Registerer

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -155,7 +156,10 @@ func (r *Runner) outcomeText(job jobrow.Job, payload string, err error) string {
 	}
 	s := r.Describe(job.Kind).Progress(job)
 	if s.Outcome == "" && s.Of > 0 {
-		return fmt.Sprintf("%d of %d steps are done.", s.Done, s.Of)
+		s.Outcome = fmt.Sprintf("%d of %d steps are done.", s.Done, s.Of)
+	}
+	if len(s.WaitingFor) > 0 {
+		s.Outcome += " It waits for " + strings.Join(s.WaitingFor, ", ") + "."
 	}
 	return s.Outcome
 }

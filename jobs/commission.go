@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"net/http"
 
 	"portico/access"
@@ -39,10 +40,17 @@ func CommissionOf(job jobrow.Job) (c Commission, err error) {
 // causeOf returns the cause of a job's changes: the client that requested the job, if
 // one did.
 func causeOf(kind Kind, job jobrow.Job) *events.Cause {
-	cause := &events.Cause{Job: job.Kind}
 	if _, ok := kind.(Commissioned); !ok {
-		return cause
+		return &events.Cause{Job: job.Kind, JobID: job.Name()}
 	}
+	cause := CauseOf(job)
+	cause.JobOn = cmp.Or(kind.Describe().Progress(job).On, job.Subject)
+	return &cause
+}
+
+// CauseOf returns the client that requested a job as the cause of the job's changes.
+func CauseOf(job jobrow.Job) events.Cause {
+	cause := events.Cause{Job: job.Kind, JobID: job.Name()}
 	c, err := CommissionOf(job)
 	if err != nil {
 		return cause // the attempt reports the error

@@ -16,10 +16,11 @@ type Remaining struct {
 	Key, Parent string
 	WaitsFor    []string
 	State       RemainingState
-	Stray       bool   // the index does not have it in this region
-	Tries       int    // failures in a row
-	Why         string // the last failure, or the provider's reason
-	OwnWrite    string // the kind of the write of the resource itself whose end a refused one waits for
+	Stray       bool      // the index does not have it in this region
+	Tries       int       // failures in a row
+	Failing     time.Time // the first of them
+	Why         string    // the last failure, or the provider's reason
+	OwnWrite    string    // the kind of the write of the resource itself whose end a refused one waits for
 	Due         time.Time
 }
 

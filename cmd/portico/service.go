@@ -26,6 +26,7 @@ import (
 	"portico/inventory"
 	"portico/inventory/assignments"
 	"portico/inventory/encryption"
+	"portico/jobs"
 	"portico/jobs/notify"
 	"portico/regions/health"
 	"portico/upstream"
@@ -227,6 +228,7 @@ func openStore(ctx context.Context, cfg *config.Config, metrics prometheus.Regis
 		CacheTTL:        cfg.Index.CacheTTL,
 		CacheEntries:    cfg.Index.CacheEntries,
 		ScopeEntries:    cfg.Index.ScopeEntries,
+		CauseOf:         jobs.CauseOf,
 		Metrics:         metrics,
 	})
 }

@@ -219,9 +219,10 @@ func memberOf(m jobs.Remaining, ids map[string]string) api.DeletionMember {
 		ID: m.ID, Type: m.Type, Region: m.Region, Stray: m.Stray, Parent: ids[m.Parent], Tries: m.Tries, Why: m.Why, State: memberStates[m.State],
 		OwnWrite: m.OwnWrite,
 	}
-	if !m.Due.IsZero() {
-		shown.Due = &m.Due
+	if m.Tries > 0 {
+		shown.Since = timeOf(m.Failing)
 	}
+	shown.Due = timeOf(m.Due)
 	for _, key := range m.WaitsFor {
 		shown.WaitsFor = append(shown.WaitsFor, cmp.Or(ids[key], key))
 	}

@@ -171,7 +171,8 @@ func (c *carrier) Value(key any) any {
 	case upstream.TimingKey:
 		return c.x.Calls
 	case events.CauseKey:
-		cause := c.x.cause()
+		cause, outer := c.x.cause(), events.CauseOf(c.Context)
+		cause.Job, cause.JobID, cause.JobOn = outer.Job, outer.JobID, outer.JobOn
 		cause.Secrets = events.HasMask(c)
 		return cause
 	case events.MaskKey:

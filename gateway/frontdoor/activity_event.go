@@ -145,7 +145,7 @@ func resourceTypeOf(e events.Event) string {
 func propertiesOf(e events.Event) map[string]string {
 	all := map[string]string{
 		"origin": string(e.Origin), "entity": e.Resource, "message": e.Action, "eventCategory": administrative,
-		"job": e.Cause.Job, "movedFrom": e.From, "movedTo": e.To,
+		"job": e.Cause.Job, "jobId": e.Cause.JobID, "jobOn": e.Cause.JobOn, "movedFrom": e.From, "movedTo": e.To,
 	}
 	if e.HTTPStatus != 0 {
 		all["statusCode"] = statusWord(e.HTTPStatus)

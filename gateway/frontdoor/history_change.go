@@ -33,6 +33,8 @@ type changeProperties struct {
 	StatusCode string        `json:"statusCode,omitempty"`
 	Error      *changeError  `json:"error,omitempty"`
 	Job        string        `json:"job,omitempty"`
+	JobID      string        `json:"jobId,omitempty"`
+	JobOn      string        `json:"jobOn,omitempty"`
 	// GroupDeletion is the group whose deletion deleted the resource.
 	GroupDeletion string `json:"groupDeletion,omitempty"`
 	MovedFrom     string `json:"movedFrom,omitempty"`
@@ -69,7 +71,8 @@ func changeOf(e events.Event) changeBody {
 				Timestamp: e.At.UTC().Format(time.RFC3339Nano), CorrelationID: e.Cause.Correlation, OperationID: e.Cause.Request,
 				ChangedBy: e.Cause.Caller(), ObjectID: e.Cause.ObjectID, ChangedByType: changerOf(e.Cause), Operation: e.Action,
 			},
-			Status: e.Status, Origin: e.Origin, Unverified: e.Unverified, Job: e.Cause.Job, MovedFrom: e.From, MovedTo: e.To,
+			Status: e.Status, Origin: e.Origin, Unverified: e.Unverified, Job: e.Cause.Job, JobID: e.Cause.JobID, JobOn: e.Cause.JobOn,
+			MovedFrom: e.From, MovedTo: e.To,
 		},
 	}
 	p := &body.Properties

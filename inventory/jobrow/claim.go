@@ -73,8 +73,8 @@ func (r *Jobs) claimEach(ctx context.Context, due []Job, owner string, lease tim
 		t, mine := u.Base(), make([]Job, 0, len(due))
 		until, now := engine.Micros(t.Now.Add(lease)), engine.Micros(t.Now)
 		for _, j := range due {
-			claimed, err := Scan(t.Returning().One(claimJob, owner, until, until, now, j.expiredStep().encode(t.Now), j.Subscription, j.ID[:], j.Incarnation[:],
-				j.Token, now))
+			claimed, err := Scan(t.Returning().One(claimJob, slices.Concat([]any{owner, until, until, now}, j.expiredStep().after(j.newest, t.Now),
+				[]any{j.Subscription, j.ID[:], j.Incarnation[:], j.Token, now})...))
 			if errors.Is(err, sql.ErrNoRows) {
 				continue // another replica was faster
 			}
@@ -142,7 +142,8 @@ func (j *Job) Save(t *engine.Tx, payload string) error {
 // End ends a job, or returns ErrLeaseLost. The record is kept until forget. An empty
 // payload keeps the one that was saved last.
 func (j *Job) End(t *engine.Tx, state State, payload string, forget time.Time) error {
-	return j.updateHeld(t, endJob, state, payload, payload, endedShard, engine.Micros(forget), engine.Micros(t.Now), j.endStep(state).encode(t.Now))
+	return j.updateHeld(t, endJob, append([]any{state, payload, payload, endedShard, engine.Micros(forget), engine.Micros(t.Now)},
+		j.endStep(state).after("", t.Now)...)...)
 }
 
 // CheckLease returns ErrLeaseLost unless the caller holds the job.
@@ -203,7 +204,8 @@ func (r *Jobs) Save(ctx context.Context, j *Job, payload string) error {
 // the lease expires.
 func (r *Jobs) Defer(ctx context.Context, j Job, due time.Time, payload string) error {
 	return r.write(ctx, engine.Durability(payload != "" && payload != j.Payload), Locks(j.Subscription, j.Subject), func(t *engine.Tx) error {
-		return j.updateHeld(t, deferJob, engine.Micros(due), payload, payload, j.Attempts, engine.Micros(t.Now), j.releaseStep().encode(t.Now))
+		return j.updateHeld(t, deferJob, append([]any{engine.Micros(due), payload, payload, j.Attempts, engine.Micros(t.Now)},
+			j.releaseStep().after(j.newest, t.Now)...)...)
 	})
 }
 

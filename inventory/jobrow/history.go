@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"portico/arm"
 	"portico/inventory/engine"
@@ -14,8 +15,8 @@ import (
 // order.
 type HistoryEntry struct {
 	At      time.Time `json:"at"`
-	Times   int       `json:"times,omitempty"` // how often it came in a row, At is the latest; 0: once
-	Since   time.Time `json:"since,omitzero"`  // when the first of several came
+	Times   int       `json:"times,omitempty"`   // how often it came in a row, At is the latest; 0: once
+	Since   time.Time `json:"since,omitzero"`    // when the first of several came
 	Replica string    `json:"replica,omitempty"` // the job's holder
 	Outcome string    `json:"outcome"`           // such as again, failed, or the end of the job
 	Did     string    `json:"did,omitempty"`     // the result, in a sentence
@@ -33,22 +34,32 @@ const (
 	maxSteps = 50
 	maxDid   = 150 // bytes
 
-	// addStep prepends a step and cuts the text to a number of characters, so that no
-	// write has to read the history.
-	addStep    = `history = substr(CAST(? AS TEXT) || history, 1, 12000)`
+	// addStep prepends a step to the history from a character on, and cuts the text to a
+	// number of characters, so that no write has to read the history.
+	addStep    = `history = substr(CAST(? AS TEXT) || substr(history, ?), 1, 12000)`
 	jobHistory = `SELECT history FROM jobs WHERE subscription = ? AND id = ?`
 )
 
-// encode returns the step's stored form, with the time now; "" for the zero Step, which is
-// not recorded.
-func (s HistoryEntry) encode(now time.Time) string {
+// after returns the arguments of addStep that record the step now; the zero step is not
+// recorded. If it repeats the newest step of the history, it replaces that step and counts
+// both: what repeats for days must not push out what came before.
+func (s HistoryEntry) after(newest string, now time.Time) []any {
 	if s.Outcome == "" {
-		return ""
+		return []any{"", 1}
 	}
-	if s.At = now; len(s.Did) > maxDid {
+	if s.At, s.Did = now, strings.ToValidUTF8(s.Did, ""); len(s.Did) > maxDid {
 		s.Did = strings.ToValidUTF8(s.Did[:maxDid], "") + "…"
 	}
-	return PayloadOf(s) + "\n"
+	from := 1
+	line, _, whole := strings.Cut(newest, "\n")
+	if last := readSteps(line); whole && len(last) > 0 && last[0].Outcome == s.Outcome && last[0].Did == s.Did {
+		s.Times, s.Since = max(last[0].Times, 1)+1, last[0].Since
+		if s.Since.IsZero() {
+			s.Since = last[0].At
+		}
+		from += utf8.RuneCountInString(line) + 1
+	}
+	return []any{PayloadOf(s) + "\n", from}
 }
 
 // releaseStep returns the step of a holder that releases the job.

@@ -67,6 +67,8 @@ type Job struct {
 	// Step is the step that Defer or an end adds to the job's history; they set its
 	// time, its replica and the outcome of an end. It is never read from the store.
 	Step HistoryEntry
+
+	newest string // begins with the newest line of its history, as it was read
 }
 
 var (

@@ -2,6 +2,7 @@ package jobrow
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"portico/arm"
@@ -17,11 +18,12 @@ const (
 )
 
 const (
-	// Columns are the columns that Scan reads.
-	Columns = `subscription, id, kind, subject, region, incarnation, state, due, owner, token, until, attempts, payload, created, changed, trace`
+	stored = `subscription, id, kind, subject, region, incarnation, state, due, owner, token, until, attempts, payload, created, changed, trace`
+	// Columns are the columns that Scan reads: the stored ones, and the newest step.
+	Columns = stored + `, substr(history, 1, 1500)`
 
 	// A new job replaces an ended one of the same ID.
-	insertJob = `INSERT INTO jobs (` + Columns + `, shard, history) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	insertJob = `INSERT INTO jobs (` + stored + `, shard, history) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (subscription, id) DO `
 	addJob = insertJob + replaceJob + ` WHERE jobs.shard < 0`
 	// replaceJob revokes the lease of the job's holder.
@@ -53,7 +55,7 @@ func Scan(scan engine.Scanner) (Job, error) {
 		due, until, created, changed int64
 	)
 	err := scan(&j.Subscription, &id, &j.Kind, &j.Subject, &j.Region, &incarnation, &j.State, &due, &j.Owner, &j.Token, &until,
-		&j.Attempts, &j.Payload, &created, &changed, &j.Trace)
+		&j.Attempts, &j.Payload, &created, &changed, &j.Trace, &j.newest)
 	copy(j.ID[:], id)
 	copy(j.Incarnation[:], incarnation)
 	j.Due, j.Until, j.Created, j.Changed = engine.TimeOf(due), engine.TimeOf(until), engine.TimeOf(created), engine.TimeOf(changed)
@@ -235,5 +237,5 @@ func (j *Job) Revoke(t *engine.Tx, did string) error {
 
 func (j *Job) revoke(t *engine.Tx, state State, why HistoryEntry) error {
 	now := engine.Micros(t.Now)
-	return t.Later(revokeJob, state, now, now, why.encode(t.Now), j.Subscription, j.ID[:])
+	return t.Later(revokeJob, slices.Concat([]any{state, now, now}, why.after("", t.Now), []any{j.Subscription, j.ID[:]})...)
 }

@@ -56,7 +56,7 @@ var remainingStates = [...]jobs.RemainingState{
 func remainingOf(m *deletionplan.Resource) jobs.Remaining {
 	r := jobs.Remaining{
 		ID: m.ID, Type: m.Type, Region: m.Region, Key: m.Key, Parent: m.Parent, WaitsFor: m.Blockers, State: remainingStates[m.State],
-		Tries: m.Tries, Why: m.Why, Due: m.Due,
+		Tries: m.Tries, Failing: m.Failing, Why: m.Why, Due: m.Due,
 	}
 	if m.State == deletionplan.Parked {
 		r.OwnWrite = m.Busy

@@ -281,6 +281,7 @@ func changeColumns() []terminal.Column[events.CloudEvent] {
 		{Title: "SUBJECT", Cell: func(e events.CloudEvent) string { return e.Subject }, Least: 20, Cut: terminal.CutStart},
 		{Title: "ORIGIN", Cell: func(e events.CloudEvent) string { return string(e.Data.Origin) }, Drop: 3},
 		{Title: "CORRELATION", Cell: func(e events.CloudEvent) string { return e.Data.Correlation }, Drop: 2},
+		{Title: "JOB", Cell: func(e events.CloudEvent) string { return shortName(e.Data.JobID) }, Drop: 4},
 		{Title: "TYPE", Cell: func(e events.CloudEvent) string { return e.Type }, Wide: true},
 	}
 }

@@ -66,6 +66,7 @@ func memberColumns(group string) []terminal.Column[api.DeletionMember] {
 		{Title: "STATE", Cell: func(m api.DeletionMember) string { return m.State },
 			Style: func(m api.DeletionMember) terminal.Style { return memberStyle(m.State) }},
 		{Title: "TRIES", Cell: func(m api.DeletionMember) string { return fmt.Sprint(m.Tries) }, Right: true},
+		{Title: "SINCE", Time: func(m api.DeletionMember) time.Time { return instant(m.Since) }, Drop: 3},
 		{Title: "NEXT", Time: func(m api.DeletionMember) time.Time { return instant(m.Due) }},
 		{Title: "REASON", Cell: func(m api.DeletionMember) string { return m.Why }, Least: 20},
 		{Title: "REGION", Cell: func(m api.DeletionMember) string { return m.Region }, Drop: 2},

@@ -136,13 +136,15 @@ error and dependencies. JSON and YAML have only the job, with its latest steps.`
 		})
 	})
 	a.watchFlag(c)
-	c.Flags().BoolVar(&history, "history", false, "also show its latest steps, at most 50: time, outcome, replica and action")
+	c.Flags().BoolVar(&history, "history", false, "also show its latest steps, at most 50: time, outcome, replica and action; equal ones in a row are one, with their number and the first time")
 	return c
 }
 
 func (a *serviceCommand) writeHistory(to io.Writer, steps []api.JobStep) error {
 	return section(a, to, "No step is recorded yet.", "Latest steps, the newest first:", []terminal.Column[api.JobStep]{
 		{Title: "TIME", Time: func(s api.JobStep) time.Time { return s.At }},
+		{Title: "TIMES", Cell: func(s api.JobStep) string { return fmt.Sprint(max(1, s.Times)) }, Right: true},
+		{Title: "SINCE", Time: func(s api.JobStep) time.Time { return s.Since }},
 		{Title: "OUTCOME", Cell: func(s api.JobStep) string { return s.Outcome }},
 		{Title: "REPLICA", Cell: func(s api.JobStep) string { return s.Replica }, Least: 8, Drop: 1},
 		{Title: "DID", Cell: func(s api.JobStep) string { return s.Did }, Least: 24},

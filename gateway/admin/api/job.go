@@ -82,8 +82,8 @@ type Job struct {
 // JobStep is a step of a job: an attempt that ended, a lease that ran out, an order to cancel.
 type JobStep struct {
 	At      time.Time `json:"at"`
-	Times   int       `json:"times,omitempty"` // how often in a row, with the latest at At; absent: once
-	Since   time.Time `json:"since,omitzero"`  // when the first of several was
+	Times   int       `json:"times,omitempty"` // how often it came in a row, at is the latest; absent: once
+	Since   time.Time `json:"since,omitzero"`  // when the first of several came
 	Replica string    `json:"replica,omitempty"` // whose step it was
 	// Outcome is again (it goes on), unfinished, failed, panicked, released (the replica
 	// ended), expired (the replica was lost), or the end: done, failed or cancelled, which

@@ -74,11 +74,18 @@ func (p *Queue) OnResult(key string, s Result, now time.Time) {
 	case OutcomeTransient:
 		p.retry(m, s, now)
 	case OutcomeUnreachable, OutcomeUnsent:
-		m.Tries++
-		m.Why = s.Why
+		m.fail(s.Why, now)
 		m.Due = now.Add(p.pauseOf(m, s.After))
 		p.setState(m, Waiting, s.Outcome == OutcomeUnreachable)
 	}
+}
+
+// fail counts a failure.
+func (m *Resource) fail(why string, now time.Time) {
+	if m.Tries == 0 {
+		m.Failing = now
+	}
+	m.Tries, m.Why = m.Tries+1, why
 }
 
 // blind reports whether a refusal gives no reason that is known, so that it may show that
@@ -90,8 +97,7 @@ func (p *Queue) retry(m *Resource, s Result, now time.Time) {
 	if m.Since.IsZero() {
 		m.Since = now
 	}
-	m.Tries++
-	m.Why = s.Why
+	m.fail(s.Why, now)
 	m.Due = now.Add(p.pauseOf(m, s.After))
 	if m.Due.Before(m.Since.Add(p.limits.Budget)) {
 		p.setState(m, Waiting, false)

@@ -43,6 +43,7 @@ type Resource struct {
 	Due         time.Time // not to be sent before
 	Since       time.Time // the first failure that counts against its budget
 	Tries       int       // failures in a row
+	Failing     time.Time // the first of them
 	Why         string    // the last of them, as a sentence
 	// Tried is how many resources had gone when it was last sent.
 	Tried       int

@@ -17,6 +17,7 @@ type Record struct {
 	Blockers  []string  `json:"blockers,omitempty"`
 	Busy      string    `json:"busy,omitempty"`
 	Again     bool      `json:"again,omitempty"`
+	Failing   time.Time `json:"failing,omitzero"`
 }
 
 // WaitsFor returns a sentence if a refused resource waits for the end of its own write, else "".
@@ -29,14 +30,14 @@ func (r Record) WaitsFor() string {
 
 // Record returns the record of a resource.
 func (m *Resource) Record() Record {
-	return Record{m.State, m.Orphan, m.Unreachable, m.Due, m.Since, m.Tries, m.Why, m.Tried, m.Blind, m.RefusedAt, m.Blockers, m.Busy, m.Again}
+	return Record{m.State, m.Orphan, m.Unreachable, m.Due, m.Since, m.Tries, m.Why, m.Tried, m.Blind, m.RefusedAt, m.Blockers, m.Busy, m.Again, m.Failing}
 }
 
 // Restore sets a resource's fields from its record. The record may be old:
 // [Queue.Observe] finds out whether an accepted deletion goes on.
 func (m *Resource) Restore(r Record) {
 	m.Unreachable, m.Due, m.Since, m.Tries, m.Why, m.Tried = r.Silent, r.Due, r.Since, r.Tries, r.Why, r.Tried
-	m.Blind, m.RefusedAt, m.Busy, m.Again = r.Blind, r.RefusedAt, r.Busy, r.Again
+	m.Blind, m.RefusedAt, m.Busy, m.Again, m.Failing = r.Blind, r.RefusedAt, r.Busy, r.Again, r.Failing
 	switch r.State {
 	case Parked:
 		m.State, m.Blockers = Parked, r.Blockers
