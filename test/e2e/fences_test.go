@@ -316,18 +316,28 @@ func (w stubWorld) wantLatePUTDeleted(t *testing.T, id string, f fence) {
 }
 
 // wantHistoryOfLanding wants the history of an ID to say that its PUT has landed late, and
-// what became of that.
+// what became of that, each with the request that asked for it: the PUT, and the deletion of
+// the group.
 func (w stubWorld) wantHistoryOfLanding(t *testing.T, id string) {
 	t.Helper()
-	var story []string // the newest first
-	for _, change := range w.sendTo(t, http.MethodGet, id+"/providers/Microsoft.Resources/changes?api-version=2022-05-01", "").Want(t, 200).Values(t) {
-		p := change["properties"].(map[string]any)
-		story = append(story, fmt.Sprint(p["changeType"], " ", p["status"], " ", p["origin"], " ", p["job"]))
+	history := func(id string) (story, requests []string) { // the newest first
+		for _, change := range w.sendTo(t, http.MethodGet, id+"/providers/Microsoft.Resources/changes?api-version=2022-05-01", "").Want(t, 200).Values(t) {
+			p := change["properties"].(map[string]any)
+			story = append(story, fmt.Sprint(p["changeType"], " ", p["status"], " ", p["origin"], " ", p["job"]))
+			requests = append(requests, fmt.Sprint(p["changeAttributes"].(map[string]any)["correlationId"]))
+		}
+		return story, requests
 	}
+	story, by := history(id)
 	sent := slices.Index(story, "Create Started answer <nil>")
-	landed := slices.Index(story, "Create Succeeded landing fence")
-	deleted := slices.Index(story, "Delete Succeeded answer fence")
+	landed := slices.Index(story, "Create Succeeded landing <nil>")
+	deleted := slices.Index(story, "Delete Succeeded answer group-delete")
 	if deleted < 0 || landed < deleted || sent < landed {
-		t.Errorf("the history of %s is %q", id, story)
+		t.Fatalf("the history of %s is %q", id, story)
+	}
+	ofGroup, askers := history(w.GroupPath("rg"))
+	asked := askers[slices.Index(ofGroup, "Delete Succeeded portico group-delete")]
+	if by[landed] != by[sent] || by[deleted] != asked || by[sent] == asked {
+		t.Errorf("the history of %s is %q by %q; the group was deleted by %s", id, story, by, asked)
 	}
 }
