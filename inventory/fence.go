@@ -173,28 +173,25 @@ func resourceKey(intentKey string) string {
 
 func fenceID(key string) [16]byte { return jobrow.ID(FenceJob, key) }
 
-// fencePayload is the payload of a job that watches fences.
-type fencePayload struct {
-	// Writes are the writes under the fences whose callers are known, and last the deletion
-	// of the group, without an intent; in their stored form.
-	Writes []byte `json:"writes"`
-}
+// fenceWrites is the member of the payload of a job that watches fences for the writes under
+// them whose callers are known and, without an intent, the deletion of the group, as rows
+// store them.
+const fenceWrites = "writes"
 
 // watchFence creates the job that watches the fences on the ID of a fence. row is the row
 // that was on it, nil for none.
 func (t *tx) watchFence(f Fence, row *Resource) error {
-	var writes []unreportedWrite
+	writes := []unreportedWrite{{Kind: index.Delete, Cause: events.CauseOf(t.Context)}}
 	if row != nil {
-		writes = row.unreported.read(t.Context, t.store.database, f.Subscription)
+		writes = slices.Concat(row.unreported.read(t.Context, t.store.database, f.Subscription), writes)
 	}
-	deletion := unreportedWrite{Kind: index.Delete, Cause: events.CauseOf(t.Context)}
-	kept, err := sealUnreported(t.Context, t.store.database, f.Subscription, append(slices.Clone(writes), deletion))
+	kept, err := sealUnreported(t.Context, t.store.database, f.Subscription, writes)
 	if err != nil {
 		return err
 	}
 	job := jobrow.Job{
 		Subscription: f.Subscription, ID: fenceID(f.Key), Kind: FenceJob, Subject: f.Key, Region: f.Region,
-		Incarnation: engine.NewID(), Due: t.Now.Add(t.store.options.PollFloor), Payload: jobrow.PayloadOf(fencePayload{kept.text}),
+		Incarnation: engine.NewID(), Due: t.Now.Add(t.store.options.PollFloor), Payload: jobrow.PayloadOf(map[string][]byte{fenceWrites: kept.text}),
 	}
 	return job.Put(t.Base())
 }
@@ -202,9 +199,9 @@ func (t *tx) watchFence(f Fence, row *Resource) error {
 // causeUnderFences returns the cause of a write under the fences on a key, or of the deletion
 // that left them if the intent is zero.
 func (t *tx) causeUnderFences(sub, key string, intent [16]byte) events.Cause {
-	var kept fencePayload
+	var kept map[string][]byte
 	if job, err := jobrow.Load(t, sub, fenceID(key)); err == nil && job.Read(&kept) == nil {
-		for _, w := range (unreportedWrites{text: kept.Writes}).read(t.Context, t.store.database, sub) {
+		for _, w := range (unreportedWrites{text: kept[fenceWrites]}).read(t.Context, t.store.database, sub) {
 			if w.Intent == intent {
 				return w.Cause
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -118,6 +119,33 @@ func TestAttemptsAreStepsOfTheirJob(t *testing.T) {
 	}
 	if want := `me done: It is at {"n":2}; me again: It is at {"n":2}; me failed: the region is down; `; err != nil || got != want {
 		t.Errorf("%q, %v; want %q", got, err, want)
+	}
+}
+
+// Steps that repeat are one step, with their number and the first time, however many there are:
+// they do not push out what came before.
+func TestAttemptsThatRepeatAreOneStep(t *testing.T) {
+	b := jobstest.NewProvider(t)
+	id := b.AddJob("long", "x")
+	const repeats = 200
+	var attempts atomic.Int32
+	kind := described{work(func(context.Context, *jobs.Claim) (jobs.Result, error) {
+		switch n := attempts.Add(1); {
+		case n == 1:
+			return jobs.Result{Again: time.Microsecond, Payload: `{"n":1}`}, nil
+		case n <= 1+repeats:
+			return jobs.Result{Again: time.Microsecond}, errors.New(strings.Repeat("ö<\n\x80", 100))
+		}
+		return done, nil
+	})}
+	b.Run(b.Store, one("long", kind), func(o *jobs.Options) { o.Owner = "me" })
+	b.Within("the end", func() bool { return b.Load(id).State == jobrow.Done })
+	steps, err := b.Store.Jobs.History(t.Context(), jobstest.Subscription, id)
+	if err != nil || len(steps) != 3 || steps[0].Outcome != "done" || steps[1].Times != repeats || steps[2].Times != 0 {
+		t.Fatalf("%+v, %v", steps, err)
+	}
+	if s := steps[1]; s.Outcome != "failed" || !strings.HasPrefix(s.Did, "ö<\nö") || len(s.Did) > 200 || s.Since.Before(steps[2].At) || !s.At.After(s.Since) || !steps[2].Since.IsZero() {
+		t.Errorf("%+v after %+v", s, steps[2])
 	}
 }
 
