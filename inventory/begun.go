@@ -41,14 +41,8 @@ func (b *unreportedWrite) failure() *arm.Error {
 	return &arm.Error{Code: b.Why.Code, Message: b.Why.Message, Target: b.Why.Target}
 }
 
-// repeatedIn reports whether all has another write of the same kind and cause, as when a job
-// tries again.
-func (b unreportedWrite) repeatedIn(all []unreportedWrite) bool {
-	return slices.ContainsFunc(all, func(o unreportedWrite) bool { return o.Intent != b.Intent && o.Kind == b.Kind && o.Cause == b.Cause })
-}
-
-// mostUnreported bounds the writes that a resource remembers. Repeated ones are dropped first,
-// then the oldest.
+// mostUnreported bounds the writes that a resource remembers: the oldest, which may be a
+// client's while a job's deletion is tried again and again, and the newest.
 const mostUnreported = 4
 
 // unreportedWrites holds the unreported writes of one resource. The zero value holds
@@ -108,9 +102,8 @@ func sealUnreported(ctx context.Context, d *transaction.Database, sub string, al
 	if len(all) == 0 {
 		return unreportedWrites{}, nil
 	}
-	for len(all) > mostUnreported {
-		i := max(0, slices.IndexFunc(all, func(w unreportedWrite) bool { return w.repeatedIn(all) }))
-		all = slices.Delete(slices.Clone(all), i, i+1)
+	if len(all) > mostUnreported {
+		all = slices.Concat(all[:1], all[len(all)-mostUnreported+1:])
 	}
 	plain, err := json.Marshal(all)
 	if err != nil {

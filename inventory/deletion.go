@@ -67,6 +67,21 @@ func (d *Deletions) Begin(ctx context.Context, sub, name string, o DeletionReque
 	})
 }
 
+// Of returns a group that is being deleted and the job that does it, or ErrNotFound.
+func (d *Deletions) Of(ctx context.Context, sub, group string) (Group, jobrow.Job, error) {
+	return deletionOf(d.store.engine.Read(ctx), sub, group)
+}
+
+func deletionOf(from engine.Source, sub, group string) (g Group, job jobrow.Job, err error) {
+	if g, err = loadGroup(from, selectGroup, sub, group); err == nil && g.State != index.GroupDeleting {
+		err = ErrNotFound
+	}
+	if err == nil {
+		job, err = jobrow.Load(from, g.Subscription, g.Generation)
+	}
+	return g, job, err
+}
+
 // deletionJob returns the job that deletes a locked group. If there is none, it creates
 // one.
 func (t *tx) deletionJob(g Group, o DeletionRequest) (jobrow.Job, error) {

@@ -10,7 +10,6 @@ import (
 	"portico/events"
 	"portico/inventory/engine"
 	"portico/inventory/index"
-	"portico/inventory/jobrow"
 	"portico/inventory/transaction"
 )
 
@@ -121,18 +120,12 @@ func (t *tx) ownCause() events.Cause {
 // causeOfAbsence returns the cause of a removal that no known write explains. While the group
 // is being deleted that is the deletion, as the group admits no other write.
 func (t *tx) causeOfAbsence(row *Resource) (events.Cause, error) {
-	cause := t.ownCause()
-	g, err := loadGroup(t, selectGroup, row.Subscription, row.Group)
-	if err == nil && g.State == index.GroupDeleting && t.store.options.CauseOf != nil {
-		var job jobrow.Job
-		if job, err = jobrow.Load(t, g.Subscription, g.Generation); err == nil {
-			cause = t.store.options.CauseOf(job)
-			cause.JobOn = groupID(g)
-		}
+	g, job, err := deletionOf(t, row.Subscription, row.Group)
+	if errors.Is(err, ErrNotFound) || t.store.options.CauseOf == nil {
+		return t.ownCause(), nil
 	}
-	if errors.Is(err, ErrNotFound) {
-		err = nil
-	}
+	cause := t.store.options.CauseOf(job)
+	cause.JobOn = groupID(g)
 	return cause, err
 }
 
@@ -176,14 +169,14 @@ func (t *tx) recordGone(row *Resource, origin events.Origin) error {
 // recordLanding records that a write landed after its group had been deleted. The event
 // is marked unverified: a job is deleting the resource, which no request can reach.
 func (t *tx) recordLanding(f Fence) error {
-	return t.RecordBy(t.causeUnderFences(f.Subscription, f.Key, f.Intent), f.Subscription, f.Key, events.Payload{
+	return t.RecordBy(t.causeUnderFences(f.Subscription, f.Key, index.Put), f.Subscription, f.Key, events.Payload{
 		Resource: f.ID, Action: arm.TypeIn(f.ID) + writeVerb, Origin: events.Landed, Status: events.Succeeded, Unverified: true, New: true,
 	})
 }
 
 // recordFencedDelete records the outcome of the DELETE of a resource under a fence.
 func (t *tx) recordFencedDelete(ticket Ticket, status events.Status) error {
-	return t.RecordBy(t.causeUnderFences(ticket.Subscription, ticket.Key, [16]byte{}), ticket.Subscription, ticket.Key, events.Payload{
+	return t.RecordBy(t.causeUnderFences(ticket.Subscription, ticket.Key, index.Delete), ticket.Subscription, ticket.Key, events.Payload{
 		Resource: ticket.ID, Action: arm.TypeIn(ticket.ID) + deleteVerb, Origin: events.Answered, Status: status,
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -173,39 +172,27 @@ func resourceKey(intentKey string) string {
 
 func fenceID(key string) [16]byte { return jobrow.ID(FenceJob, key) }
 
-// fenceWrites is the member of the payload of a job that watches fences for the writes under
-// them whose callers are known and, without an intent, the deletion of the group, as rows
-// store them.
-const fenceWrites = "writes"
-
-// watchFence creates the job that watches the fences on the ID of a fence. row is the row
-// that was on it, nil for none.
+// watchFence creates the job that watches the fences on the ID of a fence. row is the row that
+// was on it, nil for none; the payload keeps its unreported writes.
 func (t *tx) watchFence(f Fence, row *Resource) error {
-	writes := []unreportedWrite{{Kind: index.Delete, Cause: events.CauseOf(t.Context)}}
-	if row != nil {
-		writes = slices.Concat(row.unreported.read(t.Context, t.store.database, f.Subscription), writes)
-	}
-	kept, err := sealUnreported(t.Context, t.store.database, f.Subscription, writes)
-	if err != nil {
-		return err
-	}
 	job := jobrow.Job{
 		Subscription: f.Subscription, ID: fenceID(f.Key), Kind: FenceJob, Subject: f.Key, Region: f.Region,
-		Incarnation: engine.NewID(), Due: t.Now.Add(t.store.options.PollFloor), Payload: jobrow.PayloadOf(map[string][]byte{fenceWrites: kept.text}),
+		Incarnation: engine.NewID(), Due: t.Now.Add(t.store.options.PollFloor), Payload: "{}",
+	}
+	if row != nil {
+		job.Payload = jobrow.PayloadOf(row.unreported.text)
 	}
 	return job.Put(t.Base())
 }
 
-// causeUnderFences returns the cause of a write under the fences on a key, or of the deletion
-// that left them if the intent is zero.
-func (t *tx) causeUnderFences(sub, key string, intent [16]byte) events.Cause {
-	var kept map[string][]byte
-	if job, err := jobrow.Load(t, sub, fenceID(key)); err == nil && job.Read(&kept) == nil {
-		for _, w := range (unreportedWrites{text: kept[fenceWrites]}).read(t.Context, t.store.database, sub) {
-			if w.Intent == intent {
-				return w.Cause
-			}
-		}
+// causeUnderFences returns the cause of the latest write of a kind under the fences on a key.
+func (t *tx) causeUnderFences(sub, key string, kind index.WriteKind) events.Cause {
+	removed := Resource{Subscription: sub}
+	if job, err := jobrow.Load(t, sub, fenceID(key)); err == nil {
+		_ = job.Read(&removed.unreported.text) // it may hold none
+	}
+	if cause := t.store.CauseOfWrite(t.Context, removed, kind); cause != (events.Cause{}) {
+		return cause
 	}
 	return t.ownCause()
 }

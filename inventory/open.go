@@ -67,8 +67,7 @@ type Options struct {
 	// its own: in a file next to SQLite's database, or in PostgreSQL's database itself.
 	EncryptionKeys [][32]byte
 
-	// CauseOf returns the client that requested a group's deletion, from its job; nil: no
-	// client is known.
+	// CauseOf returns the client that requested a job; nil: none is known.
 	CauseOf func(jobrow.Job) events.Cause
 
 	// Metrics takes the store's metrics; it may be nil.

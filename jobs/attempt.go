@@ -155,9 +155,6 @@ func (r *Runner) outcomeText(job jobrow.Job, payload string, err error) string {
 		job.Payload = payload
 	}
 	s := r.Describe(job.Kind).Progress(job)
-	if s.Outcome == "" && s.Of > 0 {
-		s.Outcome = fmt.Sprintf("%d of %d steps are done.", s.Done, s.Of)
-	}
 	if len(s.WaitingFor) > 0 {
 		s.Outcome += " It waits for " + strings.Join(s.WaitingFor, ", ") + "."
 	}

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"portico/arm"
@@ -17,6 +18,8 @@ type Description struct {
 	// Cancellable jobs end early when an operator orders it. Other jobs keep the index true,
 	// and end only when it is.
 	Cancellable bool
+	// Canceled says, in a sentence, what stays of the work of a job that is canceled.
+	Canceled string
 	// AfterRestore is the treatment of open jobs by a restore.
 	AfterRestore AfterRestore
 	// Subject is the kind of thing that the subject of a job names. Operators act on that in
@@ -131,6 +134,9 @@ type GivenUp struct {
 func (d Description) Progress(j jobrow.Job) (s ProgressReport) {
 	if d.Show != nil {
 		s = d.Show(j)
+	}
+	if s.Outcome == "" && s.Of > 0 {
+		s.Outcome = fmt.Sprintf("%d of %d steps are done.", s.Done, s.Of)
 	}
 	if j.State == jobrow.Cancelling {
 		s.WaitingFor, s.Message = nil, BeingCanceled

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -66,28 +67,28 @@ func progressOf(j jobrow.Job) json.RawMessage {
 	return payload.Progress
 }
 
-// listJobs lists the jobs of ?kind=, or all: at most ?limit= after ?after=, the id of a job.
+// listJobs lists the jobs of ?kind= in ?state=, or all: at most ?limit= after ?after=.
 func (l *listener) listJobs(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	query := r.URL.Query()
-	wanted := jobrow.Query{Kind: query.Get("kind")}
+	wanted := jobrow.Query{Kind: query.Get("kind"), State: query.Get("state"), After: query.Get("after")}
 	var err error
 	if wanted.Limit, err = pageSize(query); err != nil {
 		return 0, nil, err
 	}
-	if after := query.Get("after"); after != "" {
-		if wanted.AfterSubscription, wanted.AfterID, err = jobrow.ParseName(after); err != nil {
-			return 0, nil, arm.NewError(arm.InvalidQueryParameter, "after", "it must be the id of a job").WithTarget("after")
+	for name, allowed := range map[string][]string{"kind": l.Jobs.Kinds(), "state": slices.Sorted(maps.Keys(jobrow.Filters))} {
+		if value := query.Get(name); value != "" && !slices.Contains(allowed, value) {
+			return 0, nil, arm.NewError(arm.InvalidQueryParameter, name, "it must be one of "+strings.Join(allowed, ", ")).WithTarget(name)
 		}
-	}
-	if kinds := l.Jobs.Kinds(); wanted.Kind != "" && !slices.Contains(kinds, wanted.Kind) {
-		return 0, nil, arm.NewError(arm.InvalidQueryParameter, "kind", "it must be one of "+strings.Join(kinds, ", ")).WithTarget("kind")
 	}
 	wanted.Limit++ // is there more?
 	found, err := l.Store.Jobs.List(r.Context(), wanted)
+	if errors.Is(err, jobrow.ErrNoPlace) {
+		return 0, nil, invalidPosition()
+	}
 	if err != nil {
 		return 0, nil, fmt.Errorf("list jobs: %w", err)
 	}
-	page := pageOf("/admin/jobs", query, found, wanted.Limit-1, l.jobOf, func(last jobrow.Job) string { return last.Name() })
+	page := pageOf("/admin/jobs", query, found, wanted.Limit-1, l.jobOf, func(last jobrow.Job) string { return last.Place() })
 	return http.StatusOK, page, nil
 }
 

@@ -110,7 +110,6 @@ func (l *listener) addGroupOrSubscription(ctx context.Context, path *arm.Path, s
 func eventOf(e events.Event) api.ResourceEvent {
 	shown := api.ResourceEvent{
 		Time: e.At.UTC(), Action: e.Action, Status: string(e.Status), Caller: e.Cause.ObjectID, Name: e.Cause.Name, CorrelationID: e.Cause.Correlation,
-		JobID: e.Cause.JobID,
 	}
 	switch shown.Detail = errorText(e.Error); {
 	case e.To != "":

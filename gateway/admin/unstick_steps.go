@@ -1,9 +1,11 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"portico/arm"
@@ -121,10 +123,9 @@ func obstacleOf(w inventory.OpenWrite, now time.Time) error {
 // resumeDeletion makes a running deletion of a group check its members now instead of later.
 // Errors do not matter: the deletion does so by itself in time.
 func (l unsticker) resumeDeletion(ctx context.Context, sub, group string) {
-	g, err := l.Store.Group(ctx, sub, group)
-	if err == nil && g.State == index.GroupDeleting {
-		_, _ = l.Store.Jobs.Trigger(ctx, g.Subscription, g.Generation)
-		l.Jobs.Nudge(inventory.GroupDeleteJob)
+	if _, job, err := l.Store.Deletions.Of(ctx, sub, group); err == nil {
+		_, _ = l.Store.Jobs.Trigger(ctx, job.Subscription, job.ID)
+		l.Jobs.Nudge(job.Kind)
 	}
 }
 
@@ -187,14 +188,31 @@ func (l unsticker) stuckJob(ctx context.Context, sub string, id [16]byte, part s
 	switch {
 	case kind.Cancellable:
 		at.giveUp = func(ctx context.Context) (api.Unstuck, error) {
-			err := l.Store.CancelJob(ctx, j.Subscription, j.ID)
+			stays, err := whatStays(ctx, kind, j)
+			if err == nil {
+				err = l.Store.CancelJob(ctx, j.Subscription, j.ID)
+			}
 			l.Jobs.Nudge(j.Kind)
-			return api.Unstuck{Outcome: "The job is being canceled.", Jobs: []string{j.Name()}}, err
+			return api.Unstuck{Outcome: strings.Join(strings.Fields("The job is being canceled. "+stays), " "), Jobs: []string{j.Name()}}, err
 		}
 	case kind.GiveUp != nil:
 		at.giveUp = func(ctx context.Context) (api.Unstuck, error) { return l.giveUp(ctx, kind, j) }
 	}
 	return at, nil
+}
+
+// whatStays says of a job that is canceled how far it is, what it has left, and what stays.
+func whatStays(ctx context.Context, kind jobs.Description, j jobrow.Job) (string, error) {
+	if kind.Remaining == nil {
+		return kind.Progress(j).Outcome + " " + kind.Canceled, nil
+	}
+	const mostNamed = 20
+	left, err := kind.Remaining(ctx, j, mostNamed)
+	names := make([]string, len(left))
+	for i, m := range left {
+		names[i] = arm.ShortName(m.ID)
+	}
+	return fmt.Sprintf("%s Left, %d at most: %s. %s", kind.Progress(j).Outcome, mostNamed, cmp.Or(strings.Join(names, ", "), "nothing"), kind.Canceled), err
 }
 
 // stuckPart returns the part of a job that works on a resource.

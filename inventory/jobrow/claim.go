@@ -73,7 +73,7 @@ func (r *Jobs) claimEach(ctx context.Context, due []Job, owner string, lease tim
 		t, mine := u.Base(), make([]Job, 0, len(due))
 		until, now := engine.Micros(t.Now.Add(lease)), engine.Micros(t.Now)
 		for _, j := range due {
-			claimed, err := Scan(t.Returning().One(claimJob, slices.Concat([]any{owner, until, until, now}, j.expiredStep().after(j.newest, t.Now),
+			claimed, err := Scan(t.Returning().One(claimJob, slices.Concat([]any{owner, until, until, now}, j.stepOf(outcomeExpired).after(j.newest, t.Now),
 				[]any{j.Subscription, j.ID[:], j.Incarnation[:], j.Token, now})...))
 			if errors.Is(err, sql.ErrNoRows) {
 				continue // another replica was faster
@@ -143,7 +143,7 @@ func (j *Job) Save(t *engine.Tx, payload string) error {
 // payload keeps the one that was saved last.
 func (j *Job) End(t *engine.Tx, state State, payload string, forget time.Time) error {
 	return j.updateHeld(t, endJob, append([]any{state, payload, payload, endedShard, engine.Micros(forget), engine.Micros(t.Now)},
-		j.endStep(state).after("", t.Now)...)...)
+		j.stepOf(strings.ToLower(state.String())).after("", t.Now)...)...)
 }
 
 // CheckLease returns ErrLeaseLost unless the caller holds the job.
@@ -205,7 +205,7 @@ func (r *Jobs) Save(ctx context.Context, j *Job, payload string) error {
 func (r *Jobs) Defer(ctx context.Context, j Job, due time.Time, payload string) error {
 	return r.write(ctx, engine.Durability(payload != "" && payload != j.Payload), Locks(j.Subscription, j.Subject), func(t *engine.Tx) error {
 		return j.updateHeld(t, deferJob, append([]any{engine.Micros(due), payload, payload, j.Attempts, engine.Micros(t.Now)},
-			j.releaseStep().after(j.newest, t.Now)...)...)
+			j.stepOf("").after(j.newest, t.Now)...)...)
 	})
 }
 

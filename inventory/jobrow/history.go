@@ -1,6 +1,7 @@
 package jobrow
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -62,27 +63,13 @@ func (s HistoryEntry) after(newest string, now time.Time) []any {
 	return []any{PayloadOf(s) + "\n", from}
 }
 
-// releaseStep returns the step of a holder that releases the job.
-func (j *Job) releaseStep() HistoryEntry {
-	s := j.Step
-	s.Replica = j.Owner
-	return s
-}
-
-// endStep returns the step of a holder that ends the job in a state.
-func (j *Job) endStep(state State) HistoryEntry {
-	s := j.releaseStep()
-	s.Outcome = strings.ToLower(state.String())
-	return s
-}
-
-// expiredStep returns the step of a holder whose lease expired, the zero Step if there was
-// no holder.
-func (j *Job) expiredStep() HistoryEntry {
+// stepOf returns the step of the job's holder with an outcome, "" for that of Step; the zero
+// step if there is no holder.
+func (j *Job) stepOf(outcome string) HistoryEntry {
 	if j.Owner == "" {
 		return HistoryEntry{}
 	}
-	return HistoryEntry{Replica: j.Owner, Outcome: outcomeExpired}
+	return HistoryEntry{Replica: j.Owner, Outcome: cmp.Or(outcome, j.Step.Outcome), Did: j.Step.Did}
 }
 
 // History returns the last steps of a job, the newest first; none if the job does not exist.

@@ -2,6 +2,8 @@ package jobrow
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -34,7 +36,10 @@ const (
 	putJob     = insertJob + replaceJob
 	selectJob  = `SELECT ` + Columns + ` FROM jobs WHERE subscription = ? AND id = ?`
 	openJobsOf = `SELECT ` + Columns + ` FROM jobs WHERE subscription = ? AND kind = ? AND shard >= 0 ORDER BY id LIMIT ?`
-	listJobs   = `SELECT ` + Columns + ` FROM jobs WHERE (subscription, id) > (?, ?)`
+	// listJobs lists open jobs by their creation, and then ended ones by their end. It has no
+	// index, as each would cost every write of a job; only operators list.
+	listJobs  = `SELECT ` + Columns + ` FROM jobs WHERE (` + listOrder + `) > (?, ?, ?, ?)`
+	listOrder = `-shard, CASE WHEN shard >= 0 THEN created ELSE -changed END, subscription, id`
 	// runJobSooner does not change a job that a replica holds, nor an ended one, which is
 	// forgotten at its due time.
 	runJobSooner = `UPDATE jobs SET due = ? WHERE subscription = ? AND id = ? AND shard >= 0 AND owner = '' AND due > ?`
@@ -169,22 +174,54 @@ func (r *Jobs) Get(ctx context.Context, sub string, id [16]byte) (Job, error) {
 	return Load(r.engine.Read(ctx), arm.Fold(sub), id)
 }
 
-// Query selects jobs, in the order of subscription and ID.
+// Query selects jobs: the open ones, the oldest first, and then the ended ones, the newest
+// first. A job that ends between two pages is listed once more; none is left out.
 type Query struct {
-	Kind string // empty: every kind
-	// The last job of the previous page; both empty for the first page.
-	AfterSubscription string
-	AfterID           [16]byte
-	Limit             int // 0: all
+	Kind  string // empty: every kind
+	State string // a key of [Filters]; empty: every state
+	After string // the Place of the last job of the previous page; empty for the first page
+	Limit int    // 0: all
 }
 
-// List lists jobs, including ended ones.
+// Filters are the states that a Query can select, each with its condition.
+var Filters = map[string]string{
+	"open": `shard >= 0`, "running": `owner <> ''`, "waiting": `shard >= 0 AND owner = '' AND state = 0`, "cancelling": `state = 1`,
+	"ended": `shard < 0`, "done": `state = 2`, "failed": `state = 3`, "cancelled": `state = 4`,
+}
+
+// ErrNoPlace refuses a Query whose After is no Place.
+var ErrNoPlace = errors.New("inventory: no place in the list of jobs")
+
+// Place returns the job's place in lists. An open job keeps it until its end.
+func (j *Job) Place() string {
+	if j.State.Ended() {
+		return fmt.Sprintf("1 %d %s", -engine.Micros(j.Changed), j.Name())
+	}
+	return fmt.Sprintf("0 %d %s", engine.Micros(j.Created), j.Name())
+}
+
+// List lists jobs.
 func (r *Jobs) List(ctx context.Context, q Query) ([]Job, error) {
-	statement, args := listJobs, []any{arm.Fold(q.AfterSubscription), q.AfterID[:]}
+	var ended, at int64 = -1, 0
+	sub, id := "", [16]byte{}
+	if q.After != "" {
+		name := ""
+		_, err := fmt.Sscan(q.After, &ended, &at, &name)
+		if err == nil {
+			sub, id, err = ParseName(name)
+		}
+		if err != nil {
+			return nil, ErrNoPlace
+		}
+	}
+	statement, args := listJobs, []any{ended, at, sub, id[:]}
 	if q.Kind != "" {
 		statement, args = statement+` AND kind = ?`, append(args, q.Kind)
 	}
-	return engine.Collect(r.engine.Read(ctx), Scan, statement+` ORDER BY subscription, id LIMIT ?`, append(args, engine.LimitArg(q.Limit))...)
+	if q.State != "" {
+		statement += ` AND ` + Filters[q.State]
+	}
+	return engine.Collect(r.engine.Read(ctx), Scan, statement+` ORDER BY `+listOrder+` LIMIT ?`, append(args, engine.LimitArg(q.Limit))...)
 }
 
 // ListKind lists at most limit open jobs of a kind in a subscription, in the order of their

@@ -280,7 +280,7 @@ func testJobs(t *testing.T, database Database) {
 				sub, id, err := jobrow.ParseName(j.Name())
 				b.ok(err)
 				equal(b, sub == j.Subscription && id == j.ID, true)
-				q.AfterSubscription, q.AfterID = j.Subscription, j.ID
+				q.After = j.Place()
 			}
 		}
 		equal(b, len(want), 0)

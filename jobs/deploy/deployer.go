@@ -63,6 +63,7 @@ type Deployer struct {
 // Describe implements [jobs.Kind].
 func (d *Deployer) Describe() jobs.Description {
 	return jobs.Description{Cancellable: true, AfterRestore: jobs.Cancelled, Limit: d.Limit, LimitSetting: "deployments.limit",
+		Canceled: "What was deployed stays. Nothing more is sent.",
 		Problems: jobs.Problems{Subject: "A deployment"}, GiveUpPart: d.giveUp, Breakdown: d.breakdown,
 		Show: func(j jobrow.Job) jobs.ProgressReport {
 			var p payload

@@ -22,7 +22,6 @@ import (
 	"portico/arm"
 	"portico/events"
 	"portico/inventory"
-	"portico/inventory/index"
 	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/jobs/deletion/deletionplan"
@@ -127,7 +126,7 @@ func ReadPayload(j jobrow.Job) (p Payload, err error) {
 // Describe implements [jobs.Kind].
 func (d *Deleter) Describe() jobs.Description {
 	return jobs.Description{
-		Cancellable: true, AfterRestore: jobs.Cancelled,
+		Cancellable: true, AfterRestore: jobs.Cancelled, Canceled: "What is deleted stays so. The group can be used again, with what is left.",
 		Limit: d.Limit, LimitSetting: "groupDelete.limit",
 		Problems: jobs.Problems{TooLong: "groupDeleteTooLong", Waiting: "groupDeleteWaiting", Slow: "groupDeleteSlow", Subject: "The deletion of a group"},
 		Reason:   "deletionUnderWay", Message: "The group is being deleted with all that it holds.",
@@ -137,17 +136,11 @@ func (d *Deleter) Describe() jobs.Description {
 
 // holdsAt finds the deletion of the group that a path lies in.
 func (d *Deleter) holdsAt(ctx context.Context, path *arm.Path) ([]jobs.Hold, error) {
-	if path.Group() == "" {
+	group, job, err := d.Prober.Store.Deletions.Of(ctx, path.Subscription(), path.Group())
+	if errors.Is(err, inventory.ErrNotFound) || err == nil && job.State.Ended() {
 		return nil, nil
 	}
-	group, err := d.Prober.Store.Group(ctx, path.Subscription(), path.Group())
-	if errors.Is(err, inventory.ErrNotFound) || err == nil && group.State != index.GroupDeleting {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the group: %w", err)
-	}
-	return jobs.HoldOf(ctx, d.Prober.Store.Jobs, group.Subscription, group.Generation, routing.GroupID(path.Subscription(), group.Name))
+	return []jobs.Hold{{Job: job, On: routing.GroupID(path.Subscription(), group.Name)}}, err
 }
 
 func show(j jobrow.Job) jobs.ProgressReport {

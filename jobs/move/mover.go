@@ -72,6 +72,7 @@ func (k *Mover) Caller(_ context.Context, job jobrow.Job) (string, error) {
 // Describe implements [jobs.Kind].
 func (k *Mover) Describe() jobs.Description {
 	return jobs.Description{
+		Canceled:    "What has moved stays where it is now. Both groups can be used again.",
 		Cancellable: true, AfterRestore: jobs.Cancelled, Limit: k.Limit, LimitSetting: "move.limit",
 		Problems: jobs.Problems{Subject: "The move of resources"}, Reason: "groupMoveUnderWay",
 		Message:  "Resources are being moved from the group or to it; until that ends it takes no writes.",

@@ -6,7 +6,6 @@ import (
 
 	"portico/events"
 	"portico/inventory"
-	"portico/inventory/index"
 	"portico/jobs"
 )
 
@@ -26,15 +25,11 @@ func headerFor(ctx context.Context, store *inventory.Store, claim *jobs.Claim, r
 // deletionOf returns the request that started the deletion of a row's group; the zero
 // Commission if there is none, or if it cannot be read.
 func deletionOf(ctx context.Context, store *inventory.Store, row inventory.Resource) jobs.Commission {
-	group, err := store.Group(ctx, row.Subscription, row.Group)
-	if err != nil || group.State != index.GroupDeleting {
-		return jobs.Commission{}
+	var deletion jobs.Commission
+	_, job, err := store.Deletions.Of(ctx, row.Subscription, row.Group)
+	if err == nil {
+		deletion, err = jobs.CommissionOf(job)
 	}
-	job, err := store.Jobs.Get(ctx, row.Subscription, group.Generation)
-	if err != nil {
-		return jobs.Commission{}
-	}
-	deletion, err := jobs.CommissionOf(job)
 	if err != nil {
 		return jobs.Commission{}
 	}

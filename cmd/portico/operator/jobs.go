@@ -34,6 +34,8 @@ func jobsListCommand(p Program) *cobra.Command {
 		path: "/admin/jobs", none: "There is no such job.", rows: same[api.Job],
 		params: []param{{
 			name: "kind", flag: "kind", usage: "only jobs of this `KIND`, such as group-delete; the shell completes it", complete: completeJobKinds,
+		}, {
+			name: "state", flag: "state", usage: "only jobs in this `STATE`: open, running, waiting, cancelling, ended, done, failed or cancelled",
 		}},
 		columns: []terminal.Column[api.Job]{
 			{Title: "JOB", Cell: func(j api.Job) string { return shortName(j.ID) }},
@@ -45,11 +47,12 @@ func jobsListCommand(p Program) *cobra.Command {
 			{Title: "CHANGED", Time: func(j api.Job) time.Time { return j.Changed }, Drop: 4},
 			{Title: "DUE", Time: func(j api.Job) time.Time { return instant(j.Due) }, Drop: 3},
 			{Title: "TRIES", Cell: func(j api.Job) string { return fmt.Sprint(j.Attempts) }, Right: true, Drop: 5},
-			{Title: "OWNER", Cell: func(j api.Job) string { return j.Owner }, Wide: true},
+			{Title: "OWNER", Cell: func(j api.Job) string { return j.Owner }, Drop: 6},
 			{Title: "ID", Cell: func(j api.Job) string { return j.ID }, Wide: true},
 		},
 	}
-	return l.command(p, "list", "List durable jobs", `List the durable jobs of all subscriptions; ended jobs are kept for a while.`)
+	return l.command(p, "list", "List durable jobs", `List the durable jobs of all subscriptions: the open ones, the oldest first, and then those
+that have ended, which are kept for a while, the newest first.`)
 }
 
 // shortLength is how much of a job's ID a table shows.

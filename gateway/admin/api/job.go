@@ -74,16 +74,15 @@ type Job struct {
 	Cancellable bool `json:"cancellable,omitempty"`
 	// Command is the command that shows more of it or moves it on.
 	Command string `json:"command"`
-	// History are its last steps, at most 50, the newest first; equal steps in a row are one.
-	// Lists of jobs have none.
+	// History are its last steps, at most 50, the newest first; repeated ones are one. Lists have none.
 	History []JobStep `json:"history,omitempty"`
 }
 
 // JobStep is a step of a job: an attempt that ended, a lease that ran out, an order to cancel.
 type JobStep struct {
 	At      time.Time `json:"at"`
-	Times   int       `json:"times,omitempty"` // how often it came in a row, at is the latest; absent: once
-	Since   time.Time `json:"since,omitzero"`  // when the first of several came
+	Times   int       `json:"times,omitempty"`   // how often it came in a row, at is the latest; absent: once
+	Since   time.Time `json:"since,omitzero"`    // when the first of several came
 	Replica string    `json:"replica,omitempty"` // whose step it was
 	// Outcome is again (it goes on), unfinished, failed, panicked, released (the replica
 	// ended), expired (the replica was lost), or the end: done, failed or cancelled, which

@@ -74,7 +74,6 @@ type ResourceEvent struct {
 	Caller        string    `json:"caller,omitempty"` // the caller's object ID, or the part of Portico that acted
 	Name          string    `json:"name,omitempty"`   // in the caller's token
 	CorrelationID string    `json:"correlationId,omitempty"`
-	JobID         string    `json:"jobId,omitempty"` // the job that did it
 }
 
 // Why explains how one thing stands.
