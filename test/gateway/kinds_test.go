@@ -105,7 +105,7 @@ func TestAKindIsKnownByItsDescription(t *testing.T) {
 	if done := s.unsticks("job", name, "ask"); !slices.Equal(done.Jobs, []string{name}) {
 		t.Errorf("%+v", done)
 	}
-	if done := s.unsticks("job", name, "giveUp"); done.Outcome != "The job is being canceled." {
+	if done := s.unsticks("job", name, "giveUp"); done.Outcome != "The job is being canceled. Something is surveyed." {
 		t.Errorf("%+v", done)
 	}
 	if j := report[adminapi.Job](s, "/admin/jobs/"+name); j.State != "Cancelling" || j.Cancellable {
