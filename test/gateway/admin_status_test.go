@@ -138,8 +138,8 @@ func TestStatusOfARegionThatIsDown(t *testing.T) {
 	if down.Code != described.RegionDown || down.Severity != described.Critical || down.Since == nil || down.Since.Before(began) || !strings.Contains(down.Summary, "eastus") {
 		t.Errorf("%+v", status.Problems)
 	}
-	if open := s.problems()[described.CircuitOpen]; open.Subject != s.at("eastus").server.URL || !strings.Contains(open.Summary, "refused") {
-		t.Errorf("%+v", open)
+	if only := s.wantProblems(described.RegionDown)[described.RegionDown]; !strings.HasPrefix(only.Detail, "Contoso.Compute in eastus and Contoso.Insight in eastus: "+s.at("eastus").server.URL+" (") || !strings.Contains(only.Detail, "refused") {
+		t.Errorf("%+v", only)
 	}
 	for _, r := range report[described.Page[described.Region]](s, "/admin/regions").Value {
 		if is := r.State == described.Down; is != (r.Name == "eastus") {
@@ -156,7 +156,7 @@ func TestStatusOfARegionThatIsDown(t *testing.T) {
 	s.ok(202, "DELETE", g+own, "")
 	s.inTime("the wait", func() bool {
 		waits := s.problems()[described.GroupDeleteWaiting]
-		return waits.Subject == g && strings.Contains(waits.Summary, "eastus")
+		return waits.Subject == g && strings.Contains(waits.Summary, "eastus") && waits.CausedBy == "eastus"
 	})
 }
 

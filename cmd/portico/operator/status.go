@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -73,13 +74,13 @@ func (a *serviceCommand) writeStatus(to io.Writer, s api.Status, now time.Time) 
 		if p.Severity == api.Critical {
 			style = terminal.Red
 		}
-		text := indent + terminal.Clean(p.Summary) + "\n"
+		text := indent + terminal.Clean(strings.TrimSpace(p.Summary+" "+p.Detail)) + "\n"
 		if more := about(p, a.format, now); more != "" {
 			text += indent + terminal.Clean(more) + "\n"
 		}
 		b.WriteString(a.out.In(style, fmt.Sprintf("%-10s", terminal.Clean(p.Severity))) + terminal.Fit(text, columns)[len(indent):])
-		if p.Next != "" {
-			b.WriteString(indent + "next: " + a.out.In(terminal.Bold, terminal.Clean(p.Next)) + "\n")
+		if next := cmp.Or(p.Advice, p.Next); next != "" {
+			b.WriteString(indent + "next: " + a.out.In(terminal.Bold, terminal.Clean(next)) + "\n")
 		}
 	}
 	if len(s.Problems) == 0 {
@@ -100,6 +101,9 @@ func about(p api.Problem, format terminal.Format, now time.Time) string {
 	}
 	if p.Count > 1 && !strings.Contains(p.Summary, fmt.Sprint(p.Count)) {
 		parts = append(parts, fmt.Sprintf("%d of them", p.Count))
+	}
+	if p.CausedBy != "" {
+		parts = append(parts, "because of "+p.CausedBy)
 	}
 	if p.Since != nil {
 		parts = append(parts, "since "+when(*p.Since, format, now))

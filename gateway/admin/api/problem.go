@@ -18,11 +18,17 @@ type Problem struct {
 	Code string `json:"code"`
 	// Summary describes the problem in one sentence.
 	Summary string `json:"summary"`
+	// Detail has further sentences: what is affected, and what else fails.
+	Detail string `json:"detail,omitempty"`
 	// Subject is the region, the address or the ID that the problem is about. It may be
 	// empty.
 	Subject string     `json:"subject,omitempty"`
 	Count   int        `json:"count,omitempty"`
 	Since   *time.Time `json:"since,omitempty"`
+	// CausedBy is the subject of the outage that this is a consequence of; it stands before.
+	CausedBy string `json:"causedBy,omitempty"`
+	// Advice is what to do about it, as a clause.
+	Advice string `json:"advice,omitempty"`
 	// Next is the command that shows more, or solves the problem; if there is none, a
 	// path of this listener.
 	Next string `json:"next,omitempty"`
@@ -45,8 +51,9 @@ func ProblemKinds() []ProblemKind {
 		{StoreDown, Critical, "The store does not answer: requests that need it are refused with 503.", "portico ready"},
 		{CreationsHeld, Critical, "Resources cannot be created in a subscription, in any region: a region that has not been listed (yet, or " +
 			"since the store was restored) does not answer whether it has them.", "portico doubts"},
-		{RegionDown, Critical, "No endpoint of a region can be reached.", "portico regions"},
-		{EndpointDown, Critical, "No address of a provider's endpoint can be reached: every call to it is refused.", "portico regions"},
+		{RegionDown, Critical, "No endpoint of a region can be reached. Regions with an address in common are one problem.", "portico regions"},
+		{EndpointDown, Critical, "No address of a provider's endpoint can be reached: every call to it is refused. Endpoints with an " +
+			"address in common are one problem.", "portico regions"},
 		{Untrusted, Critical, "Calls failed within the last minutes because a provider and Portico do not trust each other.", "portico regions"},
 		{IssuerUnavailable, Critical, "The keys of a token issuer cannot be fetched: tokens signed by a key that is not known yet are refused " +
 			"with 503.", "portico explain --ask --bearer-file FILE /subscriptions"},
@@ -55,8 +62,8 @@ func ProblemKinds() []ProblemKind {
 		{RemovedCredentials, Critical, "Credentials that were removed from the configuration's files are still accepted.", "portico reload"},
 		{JobsOverdue, Critical, "Jobs have been due for more than three leases, and no replica runs them.", "portico jobs list --kind " + NextOf},
 		{ProviderSheds, Warning, "Calls were refused within the last minutes because all slots of an endpoint were in use.", "portico regions"},
-		{CircuitOpen, Warning, "Connections to an address failed.", "portico regions"},
-		{AddressDown, Warning, "An address is not used because of its probes or its answers.", "portico regions"},
+		{CircuitOpen, Warning, "Connections to an address failed; others of its endpoint are used.", "portico regions"},
+		{AddressDown, Warning, "An address is not used because of its probes or its answers; others of its endpoint are used.", "portico regions"},
 		{RegionsUnlisted, Warning, "Before a resource is created in a subscription, regions are asked whether they have it, because they have " +
 			"not been listed (yet, or since the store was restored).", "portico doubts"},
 		{StoreSlow, Warning, "The store is slow to start transactions.", ""},

@@ -49,7 +49,11 @@ func (s Sources) findCreations(ctx context.Context, f *finding, now time.Time) e
 		groups[i].names = append(groups[i].names, cmp.Or(sub.Subscription.DisplayName, sub.Subscription.ID))
 	}
 	for _, g := range groups {
-		f.add(g.problem(now))
+		p := g.problem(now)
+		if g.blocked {
+			p.CausedBy = f.causeIn(g.regions)
+		}
+		f.add(p)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package status
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"portico/gateway/admin/api"
@@ -18,16 +17,9 @@ const (
 // regions finds problems of regions, their endpoints and addresses.
 func (f *finding) regions(all []api.Region) {
 	now, seen := time.Now(), map[string]bool{} // several endpoints may have an address
+	f.outages(all)
 	for _, r := range all {
-		if r.State == api.Down {
-			f.add(api.Problem{Code: api.RegionDown, Subject: r.Name, Since: downSince(r.Endpoints),
-				Summary: fmt.Sprintf("No endpoint in %s can be reached: all calls there are refused.", r.Name)})
-		}
 		for _, e := range r.Endpoints {
-			if e.State == api.Down && r.State != api.Down {
-				f.add(api.Problem{Code: api.EndpointDown, Subject: r.Name, Since: downSince([]api.Endpoint{e}),
-					Summary: fmt.Sprintf("No address of %s in %s can be reached: all calls there are refused.", e.Namespace, r.Name)})
-			}
 			if e.LastShed != nil && now.Sub(*e.LastShed) < lately {
 				f.add(api.Problem{Code: api.ProviderSheds, Subject: r.Name, Since: e.LastShed, Count: int(min(e.Shed, 1<<31)),
 					Summary: fmt.Sprintf("%s in %s gets more calls than it can answer: some were refused.", e.Namespace, r.Name)})
@@ -42,35 +34,23 @@ func (f *finding) regions(all []api.Region) {
 	}
 }
 
-// downSince returns when the last of the addresses went out of use.
-func downSince(endpoints []api.Endpoint) (last *time.Time) {
-	for _, e := range endpoints {
-		for _, a := range e.Addresses {
-			if a.Since != nil && (last == nil || a.Since.After(*last)) {
-				last = a.Since
-			}
-		}
-	}
-	return last
-}
-
 func (f *finding) address(region string, a api.Address, now time.Time) {
-	switch {
-	case a.State != api.Down:
-	case a.Circuit != "closed":
-		f.add(api.Problem{Code: api.CircuitOpen, Subject: a.URL, Since: a.Since,
-			Summary: fmt.Sprintf("Connections to an address in %s fail: %s.", region, strings.TrimSuffix(a.Reason, "."))})
-	default:
-		f.add(api.Problem{Code: api.AddressDown, Subject: a.URL, Since: a.Since,
-			Summary: fmt.Sprintf("An address in %s is not used: %s.", region, strings.TrimSuffix(a.Reason, "."))})
-	}
-	if a.LastDistrust != nil && now.Sub(*a.LastDistrust) < lately {
+	if untrusted(a) {
 		f.add(api.Problem{Code: api.Untrusted, Subject: a.URL, Since: a.LastDistrust,
 			Summary: fmt.Sprintf("Calls to an address in %s fail: %s.", region, distrustText(a.Distrust))})
 	}
 	if a.CertificateEnds != nil {
 		f.certificate(a.URL, "of an address in "+region, *a.CertificateEnds, now)
 	}
+}
+
+// untrusted reports whether calls of an address fail for lack of trust. If its circuit is
+// open, none are made: that is an outage for this reason.
+func untrusted(a api.Address) bool { return distrusted(a) && a.Circuit == "closed" }
+
+// distrusted reports whether a call of an address failed lately for lack of trust.
+func distrusted(a api.Address) bool {
+	return a.LastDistrust != nil && time.Since(*a.LastDistrust) < lately
 }
 
 // distrustText describes a kind of TLS failure, as named by [upstream.ErrorKind].

@@ -76,10 +76,11 @@ type kind struct {
 type finding struct {
 	kinds    map[string]kind
 	problems []api.Problem
+	causes   map[string]*outage // of whole endpoints, by region
 }
 
 func newFinding() *finding {
-	f := &finding{kinds: map[string]kind{}}
+	f := &finding{kinds: map[string]kind{}, causes: map[string]*outage{}}
 	for i, k := range api.ProblemKinds() {
 		f.kinds[k.Code] = kind{k, i}
 	}
@@ -96,11 +97,30 @@ func (f *finding) addAbout(p api.Problem, next string) {
 	f.problems = append(f.problems, p)
 }
 
-// sorted returns the problems, the worst first. Problems of one kind are sorted by age; after
-// mostOfAKind of them, an entry counts the rest.
+// causeIn returns the subject of an outage in one of the regions, or "".
+func (f *finding) causeIn(regions []string) string {
+	for _, r := range regions {
+		if o := f.causes[r]; o != nil {
+			return o.Subject
+		}
+	}
+	return ""
+}
+
+// sorted returns the problems, the worst first, and each behind its cause. Problems of one
+// kind are sorted by age; after mostOfAKind of them, an entry counts the rest.
 func (f *finding) sorted() []api.Problem {
-	slices.SortStableFunc(f.problems, func(a, b api.Problem) int {
+	byRank := func(a, b api.Problem) int {
 		return cmp.Or(cmp.Compare(f.kinds[a.Code].rank, f.kinds[b.Code].rank), compareTimes(a.Since, b.Since), cmp.Compare(a.Subject, b.Subject))
+	}
+	cause := func(p api.Problem) api.Problem {
+		if o := f.causes[p.CausedBy]; o != nil {
+			return o.Problem
+		}
+		return p
+	}
+	slices.SortStableFunc(f.problems, func(a, b api.Problem) int {
+		return cmp.Or(byRank(cause(a), cause(b)), cmp.Compare(a.CausedBy, b.CausedBy), byRank(a, b))
 	})
 	listed, of := []api.Problem{}, map[string]int{}
 	for _, p := range f.problems {

@@ -3,6 +3,7 @@ package status
 import (
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -45,14 +46,19 @@ func TestProblemsOfRegions(t *testing.T) {
 	distrusted.Distrust, distrusted.LastDistrust, trusted.Distrust, trusted.LastDistrust = "tls_host", ago(time.Second), "untrusted", ago(time.Hour)
 	ending, ended, lasting := up, up, up
 	ending.CertificateEnds, ended.CertificateEnds, lasting.CertificateEnds = ago(-time.Hour), ago(time.Hour), ago(-1000*time.Hour)
+	downDistrusted, leftDistrusted := down, left
+	downDistrusted.Distrust, downDistrusted.LastDistrust, leftDistrusted.Distrust, leftDistrusted.LastDistrust = "tls_host", ago(time.Second), "tls_host", ago(time.Second)
 	for _, c := range []struct {
 		region api.Region
 		want   string
 	}{
 		{region(api.Up, endpoint(api.Up, up)), ""},
 		{region(api.Unknown), ""},
-		{region(api.Down, endpoint(api.Down, down), endpoint(api.Down, down)), "regionDown westus, circuitOpen http://b"},
-		{region(api.Degraded, endpoint(api.Down, down), endpoint(api.Up, up)), "endpointDown westus, circuitOpen http://b"},
+		{region(api.Down, endpoint(api.Down, down), endpoint(api.Down, down)), "regionDown westus"},
+		{region(api.Degraded, endpoint(api.Down, down), endpoint(api.Up, up)), "endpointDown westus"},
+		{region(api.Degraded, endpoint(api.Degraded, down, up)), "circuitOpen http://b"},
+		{region(api.Down, endpoint(api.Down, downDistrusted)), "regionDown westus"},
+		{region(api.Degraded, endpoint(api.Degraded, leftDistrusted, up)), "untrusted http://c"},
 		{region(api.Degraded, endpoint(api.Degraded, left, up), endpoint(api.Degraded, left)), "addressDown http://c"},
 		{region(api.Up, shedding), "providerSheds westus"},
 		{region(api.Up, shed), ""},
@@ -67,6 +73,55 @@ func TestProblemsOfRegions(t *testing.T) {
 		if got := f.codes(); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.region, got, c.want)
 		}
+	}
+}
+
+// What shares an address that is down has one cause, and is one problem of the widest reach. What is down for itself is one
+// of its own.
+func TestOneDeadProcessIsOneProblem(t *testing.T) {
+	down := func(url string, age time.Duration) api.Address {
+		return api.Address{URL: url, State: api.Down, Circuit: "open", Reason: "connection refused", Since: ago(age)}
+	}
+	up := api.Address{URL: "http://up", State: api.Up, Circuit: "closed"}
+	endpoint := func(namespace, state string, addresses ...api.Address) api.Endpoint {
+		return api.Endpoint{Namespace: namespace, State: state, Addresses: addresses}
+	}
+	f := newFinding()
+	f.regions([]api.Region{
+		{Name: "eastus", State: api.Down, Endpoints: []api.Endpoint{
+			endpoint("A.B", api.Down, down("http://a", time.Hour)), endpoint("C.D", api.Down, down("http://a", time.Hour), down("http://c", time.Minute)),
+		}},
+		{Name: "westus", State: api.Degraded, Endpoints: []api.Endpoint{
+			endpoint("A.B", api.Down, down("http://a", time.Hour)), endpoint("C.D", api.Degraded, down("http://c", time.Minute), up),
+			endpoint("E.F", api.Degraded, down("http://e", time.Minute), up),
+		}},
+		{Name: "global", State: api.Down, Endpoints: []api.Endpoint{endpoint("C.D", api.Down, down("http://c", time.Minute))}},
+		{Name: "northeurope", State: api.Degraded, Endpoints: []api.Endpoint{endpoint("G.H", api.Down, down("http://g", time.Minute)), endpoint("A.B", api.Up, up)}},
+	})
+	for region, cause := range map[string]string{"eastus": "eastus", "global": "eastus", "westus": "eastus", "northeurope": "northeurope", "southus": ""} {
+		if got := f.causeIn([]string{"nowhere", region}); got != cause {
+			t.Errorf("the cause in %s is %q, want %q", region, got, cause)
+		}
+	}
+	f.add(api.Problem{Code: api.GroupDeleteWaiting, Subject: "g", Summary: "s", CausedBy: "eastus"})
+	f.add(api.Problem{Code: api.CreationsHeld, Subject: "s", Summary: "s", CausedBy: "eastus"})
+	f.add(api.Problem{Code: api.GroupDeleteWaiting, Subject: "h", Summary: "s", CausedBy: "northeurope"})
+	f.add(api.Problem{Code: api.GroupDeleteWaiting, Subject: "i", Summary: "s", CausedBy: "a region beyond the bound"})
+	if got, want := f.codes(), "regionDown eastus, creationsHeld s, groupDeleteWaiting g, endpointDown northeurope, groupDeleteWaiting h, circuitOpen http://e, groupDeleteWaiting i"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	all := f.sorted()
+	want := api.Problem{
+		Severity: api.Critical, Code: api.RegionDown, Subject: "eastus", Since: all[0].Since, Next: "portico regions",
+		Summary: "No endpoint in eastus and global can be reached: all calls there are refused.",
+		Detail:  "A.B in eastus, A.B in westus, C.D in eastus and 2 more of them: http://a (connection refused) and http://c (connection refused).",
+		Advice:  "start it, or if it is out for maintenance: portico regions drain eastus --reason REASON --until TIME",
+	}
+	if !reflect.DeepEqual(all[0], want) || time.Since(*all[0].Since) > time.Hour/2 {
+		t.Errorf("%+v", all[0])
+	}
+	if got := all[5]; !strings.HasSuffix(got.Advice, "drain http://e --reason REASON --until TIME") || got.Summary != "Connections to http://e fail." || got.Detail != "E.F in westus: http://e (connection refused)." {
+		t.Errorf("%+v", got)
 	}
 }
 

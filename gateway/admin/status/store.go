@@ -110,7 +110,7 @@ func (s Sources) longJobs(ctx context.Context, f *finding, name string, kind job
 	what := cmp.Or(p.Subject, "A job of the kind "+name)
 	for _, job := range open {
 		standing := kind.Progress(job)
-		problem := api.Problem{Subject: cmp.Or(standing.On, job.Subject), Since: since(job.Created)}
+		problem := api.Problem{Subject: cmp.Or(standing.On, job.Subject), Since: since(job.Created), CausedBy: f.causeIn(standing.WaitingFor)}
 		left := ""
 		if standing.Left != "" {
 			left = ": " + standing.Left
