@@ -18,6 +18,7 @@ type Declaration struct {
 // serve the provider's own calls and the types without endpoints.
 type ProviderDeclaration struct {
 	Namespace    string
+	Contact      string // for operators: how to reach who runs it
 	Registration Registration
 	Features     []string // names without namespace
 	// InternalSubscriptions are the provider's own subscriptions: resources that it

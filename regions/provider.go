@@ -13,6 +13,7 @@ import (
 // Provider is one resource provider behind the gateway.
 type Provider struct {
 	Namespace    string // in its declared casing
+	Contact      string // for operators; "": none
 	Key          string // the folded namespace
 	Registration Registration
 	Features     []string // without the namespace, in their declared casing

@@ -46,6 +46,7 @@ type resolver struct {
 func (r *resolver) provider(d *ProviderDeclaration) {
 	p := &Provider{
 		Namespace:    d.Namespace,
+		Contact:      d.Contact,
 		Key:          arm.Fold(d.Namespace),
 		Registration: d.Registration,
 		Features:     slices.Clone(d.Features),

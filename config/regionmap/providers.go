@@ -54,6 +54,8 @@ func ProviderRows(p *regions.ProviderDeclaration) []*setting.Setting {
 
 func (b *mapReader) rowsOfProvider(p *provider, internal *yamltree.Unique) []*setting.Setting {
 	return append(ProviderRows(&p.ProviderDeclaration),
+		setting.Value("contact", &p.Contact, rule.Text(), "",
+			"How operators reach the people who run the provider: a mail address, a channel, a URL. Problems of the provider name it.").Default("none"),
 		textList("features", rule.FeatureName(), b.Unique("feature"), &p.Features,
 			"Features that subscriptions can register for, without the namespace. Providers are sent the registered features.").ShortPath().Default("none"),
 		setting.AddressesByRegion("endpoints",

@@ -26,7 +26,7 @@ func (l *listener) listProviders(_ http.ResponseWriter, r *http.Request) (int, a
 }
 
 func providerOf(p *regions.Provider) api.Provider {
-	return api.Provider{Namespace: p.Namespace, Registration: p.Registration.String(), ResourceTypes: listOf(p.Types(), typeOf).Value}
+	return api.Provider{Namespace: p.Namespace, Registration: p.Registration.String(), Contact: p.Contact, ResourceTypes: listOf(p.Types(), typeOf).Value}
 }
 
 func typeOf(t *regions.ResourceType) api.ResourceType {

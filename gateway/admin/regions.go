@@ -77,13 +77,13 @@ func (l *listener) endpointsOf(p *regions.Provider, region string) (all []api.En
 	}
 	for _, e := range order {
 		s := l.Upstream.Status(e)
-		all, conditions = append(all, endpointOf(p.Namespace, types[e], s)), append(conditions, s.State)
+		all, conditions = append(all, endpointOf(p, types[e], s)), append(conditions, s.State)
 	}
 	return all, conditions
 }
 
-func endpointOf(namespace string, types []string, s upstream.EndpointStatus) api.Endpoint {
-	e := api.Endpoint{Namespace: namespace, ResourceTypes: types, State: s.State.String(), Shed: s.Shed, LastShed: timeOf(s.LastShed)}
+func endpointOf(p *regions.Provider, types []string, s upstream.EndpointStatus) api.Endpoint {
+	e := api.Endpoint{Namespace: p.Namespace, Contact: p.Contact, ResourceTypes: types, State: s.State.String(), Shed: s.Shed, LastShed: timeOf(s.LastShed)}
 	for _, a := range s.Addresses {
 		e.Addresses = append(e.Addresses, addressOf(a))
 	}

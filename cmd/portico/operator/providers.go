@@ -33,6 +33,7 @@ func providersCommand(p Program) *cobra.Command {
 			{Title: "ROUTING", Cell: func(r typeRow) string { return r.resourceType.Routing }, Drop: 4},
 			{Title: "LOCATIONS", Cell: func(r typeRow) string { return strings.Join(r.resourceType.Locations, ",") }, Least: 15, Drop: 1},
 			{Title: "API-VERSIONS", Cell: func(r typeRow) string { return strings.Join(r.resourceType.APIVersions, ",") }, Least: 12, Drop: 2},
+			{Title: "CONTACT", Cell: func(r typeRow) string { return r.provider.Contact }, Least: 12, Drop: 5},
 			{Title: "REGISTRATION", Cell: func(r typeRow) string { return r.provider.Registration }, Wide: true},
 		},
 	}

@@ -35,6 +35,7 @@ func regionsCommand(p Program) *cobra.Command {
 			{Title: "REASON", Cell: func(r regionRow) string { return cmp.Or(r.address.Reason, r.address.Distrust) }, Least: 10, Drop: 1},
 			{Title: "CERTIFICATE UNTIL", Time: func(r regionRow) time.Time { return instant(r.address.CertificateEnds) }, Wide: true},
 			{Title: "CIRCUIT", Cell: func(r regionRow) string { return r.address.Circuit }, Wide: true},
+			{Title: "CONTACT", Cell: func(r regionRow) string { return r.endpoint.Contact }, Wide: true},
 			{Title: "TYPES", Cell: func(r regionRow) string { return strings.Join(r.endpoint.ResourceTypes, ",") }, Wide: true},
 		},
 	}

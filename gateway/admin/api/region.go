@@ -33,6 +33,8 @@ type Region struct {
 // Endpoint serves resource types of one provider in a region.
 type Endpoint struct {
 	Namespace string `json:"namespace"`
+	// Contact is how to reach the people who run the provider, as in the region map.
+	Contact string `json:"contact,omitempty"`
 	// ResourceTypes are the types that this endpoint serves.
 	ResourceTypes []string `json:"resourceTypes"`
 	// State is down if no address can be called: every call is refused, except those that
@@ -79,7 +81,8 @@ var providerOperations = []Operation{
 // Provider is a provider of the region map.
 type Provider struct {
 	Namespace     string         `json:"namespace"`
-	Registration  string         `json:"registration"` // required or automatic
+	Registration  string         `json:"registration"`      // required or automatic
+	Contact       string         `json:"contact,omitempty"` // how to reach the people who run it
 	ResourceTypes []ResourceType `json:"resourceTypes"`
 }
 

@@ -13,14 +13,16 @@ import (
 // cause: they share an address, as when one process serves several providers or regions.
 type outage struct {
 	api.Problem
-	names                []string // of the regions, endpoints or addresses that its code is about
-	endpoints, addresses []string
+	parts []part // the widest first
 }
 
-// part is what an address that is down makes unusable.
+// part is a region or an endpoint that cannot be called, by one of its addresses, or an
+// address alone.
 type part struct {
-	code, name, subject, endpoint string
-	address                       api.Address
+	code, name, subject string
+	region              string
+	endpoint            api.Endpoint
+	address             api.Address
 }
 
 func (f *finding) outages(all []api.Region) {
@@ -43,10 +45,9 @@ func (f *finding) outages(all []api.Region) {
 			o = &outage{Problem: api.Problem{Code: p.code, Subject: p.subject}}
 			found = append(found, o)
 		}
-		of[p.address.URL], of[p.name] = o, o
-		o.add(p)
-		if p.subject != p.address.URL && f.causes[p.subject] == nil {
-			f.causes[p.subject] = o
+		of[p.address.URL], of[p.name], o.parts = o, o, append(o.parts, p)
+		if p.subject != p.address.URL && f.causes[p.region] == nil {
+			f.causes[p.region] = o
 		}
 	}
 	for _, o := range found {
@@ -57,39 +58,47 @@ func (f *finding) outages(all []api.Region) {
 
 // partOf returns the widest part that cannot be called because of an address.
 func partOf(r api.Region, e api.Endpoint, a api.Address) part {
-	endpoint := e.Namespace + " in " + r.Name
+	p := part{api.AddressDown, a.URL, a.URL, r.Name, e, a}
 	switch {
 	case r.State == api.Down:
-		return part{api.RegionDown, r.Name, r.Name, endpoint, a}
+		p.code, p.name, p.subject = api.RegionDown, r.Name, r.Name
 	case e.State == api.Down:
-		return part{api.EndpointDown, endpoint, r.Name, endpoint, a}
+		p.code, p.name, p.subject = api.EndpointDown, e.Namespace+" in "+r.Name, r.Name
 	case a.Circuit != "closed":
-		return part{api.CircuitOpen, a.URL, a.URL, endpoint, a}
+		p.code = api.CircuitOpen
 	}
-	return part{api.AddressDown, a.URL, a.URL, endpoint, a}
-}
-
-func (o *outage) add(p part) {
-	reason := strings.TrimSuffix(p.address.Reason, ".")
-	if distrusted(p.address) {
-		reason = distrustText(p.address.Distrust)
-	}
-	if o.endpoints, o.addresses = append(o.endpoints, p.endpoint), append(o.addresses, p.address.URL+" ("+reason+")"); p.code == o.Code {
-		o.names = append(o.names, p.name)
-	}
-	if at := p.address.Since; at != nil && (o.Since == nil || at.After(*o.Since)) {
-		o.Since = at // when the last went out of use
-	}
+	return p
 }
 
 func (o *outage) describe() {
-	form := map[string]string{
+	var names, endpoints, addresses, asked []string
+	for _, p := range o.parts {
+		if p.code == o.Code {
+			names = append(names, p.name)
+		}
+		reason := strings.TrimSuffix(p.address.Reason, ".")
+		if distrusted(p.address) {
+			reason = distrustText(p.address.Distrust)
+		}
+		endpoints, addresses, asked = append(endpoints, p.endpoint.Namespace+" in "+p.region), append(addresses, p.address.URL+" ("+reason+")"), append(asked, p.endpoint.Contact)
+		if at := p.address.Since; at != nil && (o.Since == nil || at.After(*o.Since)) {
+			o.Since = at // when the last went out of use
+		}
+	}
+	o.Summary = fmt.Sprintf(map[string]string{
 		api.RegionDown: "No endpoint in %s can be reached: all calls there are refused.", api.EndpointDown: "No address of %s can be reached: all calls there are refused.",
 		api.CircuitOpen: "Connections to %s fail.", api.AddressDown: "The address %s is not used.",
-	}[o.Code]
-	o.Summary = fmt.Sprintf(form, nameSet(o.names))
-	o.Detail = nameSet(o.endpoints) + ": " + nameSet(o.addresses) + "."
-	o.Advice = fmt.Sprintf("start it, or if it is out for maintenance: portico regions drain %s --reason REASON --until TIME", o.Subject)
+	}[o.Code], nameSet(names))
+	o.Detail = nameSet(endpoints) + ": " + nameSet(addresses) + "."
+	o.Advice = strings.TrimPrefix(ask(asked...)+", or ", ", or ") + "start it; if it is out for maintenance: portico regions drain " + o.Subject + " --reason REASON --until TIME"
+}
+
+// ask is the advice to ask the people who run a provider; "" if no contact is known.
+func ask(contacts ...string) string {
+	if contacts = slices.DeleteFunc(contacts, func(c string) bool { return c == "" }); len(contacts) == 0 {
+		return ""
+	}
+	return "ask " + nameSet(contacts)
 }
 
 // nameSet is like [nameList], for names in any order that may repeat.

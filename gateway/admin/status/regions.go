@@ -22,21 +22,22 @@ func (f *finding) regions(all []api.Region) {
 		for _, e := range r.Endpoints {
 			if e.LastShed != nil && now.Sub(*e.LastShed) < lately {
 				f.add(api.Problem{Code: api.ProviderSheds, Subject: r.Name, Since: e.LastShed, Count: int(min(e.Shed, 1<<31)),
+					Advice:  ask(e.Contact),
 					Summary: fmt.Sprintf("%s in %s gets more calls than it can answer: some were refused.", e.Namespace, r.Name)})
 			}
 			for _, a := range e.Addresses {
 				if key := r.Name + " " + a.URL; !seen[key] {
 					seen[key] = true
-					f.address(r.Name, a, now)
+					f.address(r.Name, e, a, now)
 				}
 			}
 		}
 	}
 }
 
-func (f *finding) address(region string, a api.Address, now time.Time) {
+func (f *finding) address(region string, e api.Endpoint, a api.Address, now time.Time) {
 	if untrusted(a) {
-		f.add(api.Problem{Code: api.Untrusted, Subject: a.URL, Since: a.LastDistrust,
+		f.add(api.Problem{Code: api.Untrusted, Subject: a.URL, Since: a.LastDistrust, Advice: ask(e.Contact),
 			Summary: fmt.Sprintf("Calls to an address in %s fail: %s.", region, distrustText(a.Distrust))})
 	}
 	if a.CertificateEnds != nil {

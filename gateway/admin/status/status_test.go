@@ -41,8 +41,10 @@ func TestProblemsOfRegions(t *testing.T) {
 		return api.Endpoint{Namespace: "A.B", State: state, Addresses: addresses}
 	}
 	shedding, shed := endpoint(api.Up, up), endpoint(api.Up, up)
+	distrusted := up
+	shedding.Contact = "#oncall"
 	shedding.Shed, shedding.LastShed, shed.Shed, shed.LastShed = 7, ago(time.Minute), 7, ago(time.Hour)
-	distrusted, trusted := up, up
+	trusted := up
 	distrusted.Distrust, distrusted.LastDistrust, trusted.Distrust, trusted.LastDistrust = "tls_host", ago(time.Second), "untrusted", ago(time.Hour)
 	ending, ended, lasting := up, up, up
 	ending.CertificateEnds, ended.CertificateEnds, lasting.CertificateEnds = ago(-time.Hour), ago(time.Hour), ago(-1000*time.Hour)
@@ -73,6 +75,9 @@ func TestProblemsOfRegions(t *testing.T) {
 		if got := f.codes(); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.region, got, c.want)
 		}
+		if got := f.sorted(); len(got) > 0 && got[0].Code == api.ProviderSheds && got[0].Advice != "ask #oncall" {
+			t.Errorf("%+v", got)
+		}
 	}
 }
 
@@ -86,6 +91,8 @@ func TestOneDeadProcessIsOneProblem(t *testing.T) {
 	endpoint := func(namespace, state string, addresses ...api.Address) api.Endpoint {
 		return api.Endpoint{Namespace: namespace, State: state, Addresses: addresses}
 	}
+	asked := endpoint("C.D", api.Down, down("http://c", time.Minute))
+	asked.Contact = "#oncall"
 	f := newFinding()
 	f.regions([]api.Region{
 		{Name: "eastus", State: api.Down, Endpoints: []api.Endpoint{
@@ -95,7 +102,7 @@ func TestOneDeadProcessIsOneProblem(t *testing.T) {
 			endpoint("A.B", api.Down, down("http://a", time.Hour)), endpoint("C.D", api.Degraded, down("http://c", time.Minute), up),
 			endpoint("E.F", api.Degraded, down("http://e", time.Minute), up),
 		}},
-		{Name: "global", State: api.Down, Endpoints: []api.Endpoint{endpoint("C.D", api.Down, down("http://c", time.Minute))}},
+		{Name: "global", State: api.Down, Endpoints: []api.Endpoint{asked}},
 		{Name: "northeurope", State: api.Degraded, Endpoints: []api.Endpoint{endpoint("G.H", api.Down, down("http://g", time.Minute)), endpoint("A.B", api.Up, up)}},
 	})
 	for region, cause := range map[string]string{"eastus": "eastus", "global": "eastus", "westus": "eastus", "northeurope": "northeurope", "southus": ""} {
@@ -115,12 +122,12 @@ func TestOneDeadProcessIsOneProblem(t *testing.T) {
 		Severity: api.Critical, Code: api.RegionDown, Subject: "eastus", Since: all[0].Since, Next: "portico regions",
 		Summary: "No endpoint in eastus and global can be reached: all calls there are refused.",
 		Detail:  "A.B in eastus, A.B in westus, C.D in eastus and 2 more of them: http://a (connection refused) and http://c (connection refused).",
-		Advice:  "start it, or if it is out for maintenance: portico regions drain eastus --reason REASON --until TIME",
+		Advice:  "ask #oncall, or start it; if it is out for maintenance: portico regions drain eastus --reason REASON --until TIME",
 	}
 	if !reflect.DeepEqual(all[0], want) || time.Since(*all[0].Since) > time.Hour/2 {
 		t.Errorf("%+v", all[0])
 	}
-	if got := all[5]; !strings.HasSuffix(got.Advice, "drain http://e --reason REASON --until TIME") || got.Summary != "Connections to http://e fail." || got.Detail != "E.F in westus: http://e (connection refused)." {
+	if got := all[5]; !strings.HasSuffix(got.Advice, "drain http://e --reason REASON --until TIME") || !strings.HasPrefix(got.Advice, "start it; ") || got.Summary != "Connections to http://e fail." || got.Detail != "E.F in westus: http://e (connection refused)." {
 		t.Errorf("%+v", got)
 	}
 }
