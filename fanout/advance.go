@@ -53,6 +53,7 @@ func (p *pageBuild) checkFailures() *arm.Error {
 		return p.noMemoryFault()
 	}
 	if p.request.Sole {
+		faults[0].fault.Regions = []string{faults[0].region}
 		return soleFault(faults[0].fault)
 	}
 	fault := listFault(faults, p.regionCount(), p.request.Namespace)

@@ -108,6 +108,7 @@ func listFault(faults []failedRegion, regions int, namespace string) *arm.Error 
 			list.Cause = f.fault.Cause
 		}
 		list.RetryAfter = max(list.RetryAfter, f.fault.RetryAfter)
+		list.Regions = append(list.Regions, f.region)
 		list.Details = append(list.Details, arm.Error{Code: f.fault.Code, Message: f.fault.Message, Target: f.region})
 	}
 	return list.WithMessage("The list could not be completed: %d of %d regions of '%s' did not answer as they should. Please see details.", len(faults),

@@ -94,6 +94,7 @@ func (l *Lister) timeShare(of float64) time.Duration {
 // Request describes the page of a list that a client requests.
 type Request struct {
 	Namespace string
+	Type      string // its full name in the map
 	Path      arm.Path
 	Query     routing.Query
 	Header    http.Header // of each call; not modified

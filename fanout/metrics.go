@@ -3,10 +3,13 @@ package fanout
 import (
 	"context"
 	"errors"
+	"net/http"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"portico/arm"
 	"portico/internal/meter"
 )
 
@@ -18,6 +21,13 @@ type metrics struct {
 	seconds prometheus.Histogram
 	strays  prometheus.Counter
 	size    prometheus.Histogram
+	failing sync.Map // failures, by type and region
+}
+
+// failures are lists that a region failed by an error or too late, since it last answered one.
+type failures struct {
+	count int
+	last  time.Time
 }
 
 func newMetrics(registry prometheus.Registerer) *metrics {
@@ -44,10 +54,25 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 	return m
 }
 
-func (m *metrics) countRegions(results []*regionResult) {
-	for _, r := range results {
+// countRegions counts the regions of a page, which failed unless it can be sent.
+func (m *metrics) countRegions(p *pageBuild, failed bool) {
+	for _, r := range p.results {
 		m.regions.WithLabelValues(r.region.name, outcomeLabels[r.outcome]).Inc()
+		switch at := [2]string{p.request.Type, r.region.name}; {
+		case r.outcome == outcomeAnswered:
+			m.failing.Delete(at)
+		case failed && r.outcome == outcomeFailed && r.fault.Status >= http.StatusInternalServerError && r.fault.Code != arm.BadGatewayConnection:
+			before, _ := m.failing.LoadOrStore(at, failures{})
+			m.failing.Store(at, failures{before.(failures).count + 1, time.Now()}) // one that is lost delays the problem by a list
+		}
 	}
+}
+
+// Failing reports whether a region failed the last three merged lists of a type, whoever asked,
+// and one of them in the last five minutes.
+func (l *Lister) Failing(typeName, region string) bool {
+	f, known := l.metrics.failing.Load([2]string{typeName, region})
+	return known && f.(failures).count >= 3 && time.Since(f.(failures).last) < 5*time.Minute
 }
 
 func (m *metrics) countPage(merged *MergedPage, err error, took time.Duration) {

@@ -81,7 +81,7 @@ func (p *pageBuild) run(ctx context.Context) (*MergedPage, error) {
 	if fault == nil {
 		fault = p.advanceCursor()
 	}
-	p.lister.metrics.countRegions(p.results)
+	p.lister.metrics.countRegions(p, fault != nil)
 	if fault != nil {
 		return nil, fault
 	}

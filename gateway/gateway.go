@@ -274,7 +274,7 @@ func (g *Gateway) Public() http.Handler {
 func (g *Gateway) Admin() http.Handler {
 	o := g.admin
 	o.Config, o.Authorizer, o.Targets = g.config, g.ports.authorizer, notify.Targets(g.config.Map.Providers()...)
-	o.Sweeps, o.Sinks, o.Explain = g.sweeper, g.webhooks, g.explainer.Explain
+	o.Sweeps, o.Sinks, o.Lists, o.Explain = g.sweeper, g.webhooks, g.ports.lister, g.explainer.Explain
 	return admin.New(o)
 }
 

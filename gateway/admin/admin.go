@@ -25,6 +25,7 @@ import (
 	"portico/arm"
 	"portico/config"
 	"portico/events"
+	"portico/fanout"
 	"portico/gateway/admin/api"
 	"portico/gateway/admin/console"
 	"portico/gateway/authorize"
@@ -56,6 +57,7 @@ type Options struct {
 	Upstream interface {
 		Status(*regions.Endpoint) upstream.EndpointStatus
 	}
+	Lists   *fanout.Lister
 	Sweeps  Sweeps
 	Started time.Time
 	Sinks   *webhook.Deliverer

@@ -73,6 +73,9 @@ func (l *listener) listErrors(_ http.ResponseWriter, r *http.Request) (int, any,
 	default:
 		return 0, nil, arm.NewError(arm.InvalidQueryParameter, "each", "it must be true or absent").WithTarget("each")
 	}
+	if blame := query.Get("blame"); blame != "" {
+		groups = slices.DeleteFunc(groups, func(g observe.ReplicaGroup) bool { return !arm.EqualFold(g.Blame, blame) })
+	}
 	groups = groups[:min(limit, len(groups))]
 	callers := map[string][]string{}
 	for _, g := range groups {
@@ -124,7 +127,7 @@ func nameEach[T any](ctx context.Context, l *listener, tenant string, list []T, 
 func errorAnswerOf(g observe.ReplicaGroup, name string) api.ErrorAnswer {
 	return api.ErrorAnswer{
 		Time: g.Time, Class: g.Class, Method: g.Method, Path: g.Path, Status: g.Status, Code: g.Code,
-		Cause: cmp.Or(g.Cause, "none"), Region: g.Region, CorrelationID: g.Correlation,
+		Cause: cmp.Or(g.Cause, "none"), Blame: g.Blame, Message: g.Message, Region: g.Region, CorrelationID: g.Correlation,
 		Subscription: g.Subscription, TenantID: g.Caller.TenantID, Caller: g.Caller.ID, Name: name, Replica: g.Replica, Count: g.Count, First: g.First,
 	}
 }

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -77,9 +78,21 @@ func (l *listener) endpointsOf(p *regions.Provider, region string) (all []api.En
 	}
 	for _, e := range order {
 		s := l.Upstream.Status(e)
-		all, conditions = append(all, endpointOf(p, types[e], s)), append(conditions, s.State)
+		shown := endpointOf(p, types[e], s)
+		for _, name := range types[e] {
+			if t := p.TypeNamed(name); l.failsLists(t, region, s.State) {
+				shown.FailingLists = append(shown.FailingLists, t.FullName)
+			}
+		}
+		all, conditions = append(all, shown), append(conditions, s.State)
 	}
 	return all, conditions
+}
+
+// failsLists reports whether the endpoint of a type in a region fails its merged lists.
+func (l *listener) failsLists(t *regions.ResourceType, region string, state upstream.Condition) bool {
+	return t.ListsFanOut() && len(t.EffectiveRegions()) > 1 && cmp.Or(t.OnRegionFailure, l.Config.Lists.OnRegionFailure) == regions.Fail &&
+		(state == upstream.Down || l.Lists.Failing(t.FullName, region))
 }
 
 func endpointOf(p *regions.Provider, types []string, s upstream.EndpointStatus) api.Endpoint {

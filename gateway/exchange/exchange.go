@@ -98,8 +98,9 @@ type Exchange struct {
 	// RouteAction is the role's action of one of Portico's own routes; "" for other
 	// requests.
 	RouteAction string
-	Cause       string // CauseGateway or CauseService on errors
-	Failure     error  // the reason of an error answer of the gateway's own
+	Cause       string     // CauseGateway or CauseService on errors
+	Failure     error      // the reason of an error answer of the gateway's own
+	Shown       *arm.Error // that the client got, without secrets of its request; nil if it has no form that is known
 }
 
 // SeveralRegions stands for the names of several regions in logs and metrics.

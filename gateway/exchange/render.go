@@ -27,7 +27,7 @@ func Fail(w http.ResponseWriter, r *http.Request, err error) {
 	var body []byte
 	refused := x.settings.Refused
 	if stored, ok := errors.AsType[*StoredError](err); ok {
-		err, body = arm.NewError(arm.Conflict).WithCause(stored), stored.envelope()
+		err, body = (&arm.Error{Status: http.StatusConflict, Code: stored.Code, Message: stored.Message}).WithCause(stored), stored.envelope()
 		refused = nil // the job has recorded the event
 	}
 	fault := x.faultOf(err)
@@ -38,7 +38,7 @@ func Fail(w http.ResponseWriter, r *http.Request, err error) {
 		}
 		body = shown.Body()
 	}
-	x.Cause, x.Failure = CauseGateway, maskFailure(r.Context(), err)
+	x.Cause, x.Failure, x.Shown = CauseGateway, maskFailure(r.Context(), err), events.Masked(r.Context(), fault)
 	switch len(fault.Regions) {
 	case 0:
 	case 1:

@@ -2,7 +2,6 @@ package observe
 
 import (
 	"cmp"
-	"errors"
 	"net/http"
 	"strings"
 	"sync"
@@ -11,12 +10,16 @@ import (
 	"portico/access"
 	"portico/arm"
 	"portico/gateway/exchange"
+	"portico/internal/logs"
 	"portico/inventory/observed"
 )
 
-// mostRecent bounds the failures in memory, and separately the refusals, so that refusals do
-// not push out failures.
-const mostRecent = 250
+const (
+	// mostRecent bounds the failures in memory, and separately the refusals, so that refusals do
+	// not push out failures.
+	mostRecent     = 250
+	longestMessage = 500 // bytes
+)
 
 // Recent holds the last error answers, which are 5xx and Portico's own refusals: one by one,
 // and in groups that are shared with other replicas. It is safe for concurrent use.
@@ -43,6 +46,8 @@ type ErrorAnswer struct {
 	Status       int
 	Code         string // of Portico's own errors
 	Cause        string // gateway or service
+	Blame        string // as in [arm.Error.Blame]
+	Message      string // redacted
 	Region       string
 	Subscription string // folded; "": none
 	Caller       Caller
@@ -90,8 +95,15 @@ func (r *Recent) add(s *served) {
 	}
 	a := ErrorAnswer{
 		Time: s.ended, Class: s.class.String(), Method: Method(s.method), Path: strings.Clone(Path(s.Path)), Status: s.status,
-		Cause: s.Cause, Code: codeOf(s.Exchange), Region: regionLabel(s.Exchange),
+		Cause: s.Cause, Blame: arm.BlamePortico, Region: regionLabel(s.Exchange),
 		Subscription: subscriptionOf(s.Exchange), Caller: callerOf(&s.Principal), Correlation: strings.Clone(s.Identity.Correlation),
+	}
+	if s.Shown != nil { // a caller's name is kept only encrypted
+		nameless := strings.ReplaceAll(s.Shown.Message, "'"+s.Principal.Signature()+"'", "'"+s.Principal.ObjectID+"'")
+		a.Blame, a.Code, a.Message = s.Shown.Blame(), string(s.Shown.Code), logs.Clip(logs.Detail(nameless), longestMessage)
+	}
+	if s.Cause == exchange.CauseService {
+		a.Blame, a.Code = arm.BlameProvider, ""
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -109,17 +121,6 @@ func subscriptionOf(x *exchange.Exchange) string {
 		return strings.Clone(sub)
 	}
 	return ""
-}
-
-// codeOf returns the code of Portico's own error, or "".
-func codeOf(x *exchange.Exchange) string {
-	if x.Cause != exchange.CauseGateway {
-		return ""
-	}
-	if fault, ok := errors.AsType[*arm.Error](x.Failure); ok {
-		return string(fault.Code)
-	}
-	return string(arm.InternalServerError)
 }
 
 // Answers returns the recorded answers, the newest first.

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"portico/arm"
+	"portico/events"
 	"portico/gateway/exchange"
 	"portico/internal/jsontext"
 	"portico/tracing"
@@ -41,6 +42,9 @@ func (p *Proxy) deliver(ctx context.Context, w http.ResponseWriter, x *exchange.
 	h := w.Header()
 	p.copyHeaders(w, x, answer)
 	p.Polls.Guard(ctx, h, x, d.Decision, answer.StatusCode, d.pollURLs)
+	if answer.StatusCode >= http.StatusInternalServerError {
+		x.Shown = events.Masked(ctx, arm.ReadError(block.block[:block.n]))
+	}
 	w.WriteHeader(answer.StatusCode)
 	if err := block.sendTo(w, answer.Body); err != nil {
 		// The client must see a broken message, not a short one.

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -60,20 +61,16 @@ func (p *Proxy) pageRequest(r *http.Request, x *exchange.Exchange, d *Resolved) 
 	if err != nil {
 		return fanout.Request{}, err
 	}
-	setting := x.Request.Type.OnRegionFailure
-	if setting == regions.Inherit {
-		setting = p.Config.Lists.OnRegionFailure
-	}
 	h, own := p.outboundHeaders(r, x, d, http.MethodGet)
 	own.AddTo(h)
 	for _, name := range conditionalHeaders {
 		delete(h, name)
 	}
 	request := fanout.Request{
-		Namespace: x.Request.Provider.Namespace, Path: x.Request.Path, Query: x.Request.Query,
+		Namespace: x.Request.Provider.Namespace, Type: x.Request.Type.FullName, Path: x.Request.Path, Query: x.Request.Query,
 		Header: h, Caller: x.Caller(), Principal: x.Principal.Caller(), ReceivedAt: x.Started,
 		Endpoints: d.Endpoints, Endpoint: x.Request.Type.Endpoint,
-		ClientMode: wanted, ConfigMode: setting,
+		ClientMode: wanted, ConfigMode: cmp.Or(x.Request.Type.OnRegionFailure, p.Config.Lists.OnRegionFailure),
 	}
 	if d.readable != nil {
 		request.Shows = d.readable.Shows

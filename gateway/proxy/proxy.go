@@ -113,7 +113,7 @@ func (p *Proxy) Send(call *http.Request, x *exchange.Exchange, q *routing.Reques
 	if err == nil && fault != nil {
 		err = fault
 	}
-	x.Region, x.Cause, x.Failure = inner.Region, inner.Cause, inner.Failure
+	x.Region, x.Cause, x.Failure, x.Shown = inner.Region, inner.Cause, inner.Failure, inner.Shown
 	return answer, err
 }
 

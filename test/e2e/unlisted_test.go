@@ -134,14 +134,18 @@ func (e preexistingWorld) wantToldOfEastUS(t *testing.T, status int, since strin
 			t.Errorf("the list lacks %v", of)
 		}
 	})
-	step(t, "the status begins with it", func(t *testing.T) {
+	step(t, "the status begins with it, or with its cause", func(t *testing.T) {
 		said := regexp.MustCompile(`^New resources in First cannot be created: eastus has not been listed ` + since + `, \d+ (s|min)\.$`)
 		soon(t, "it is a problem", func() bool {
 			found := problems(t, p)["creationsHeld"]
 			return found.Severity == "critical" && found.Since != "" && said.MatchString(found.Summary)
 		})
 		text, _ := runCommand(t, p, 1, "status")
-		if !strings.HasPrefix(text, "critical  New resources in First cannot be created") || !strings.Contains(text, "portico doubts") {
+		cause := ""
+		if down := problems(t, p)["regionDown"]; down.Subject != "" {
+			cause = "critical  " + down.Summary
+		}
+		if !strings.HasPrefix(text, "critical  New resources in First cannot be created") && (cause == "" || !strings.HasPrefix(text, cause) || !strings.Contains(text, "\ncritical  New resources in First cannot")) || !strings.Contains(text, "portico doubts") {
 			t.Errorf("it says\n%s", text)
 		}
 	})

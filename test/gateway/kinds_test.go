@@ -13,6 +13,7 @@ import (
 
 	"portico/arm"
 	"portico/config"
+	"portico/fanout"
 	"portico/gateway/admin"
 	adminapi "portico/gateway/admin/api"
 	"portico/gateway/observe"
@@ -62,7 +63,7 @@ func (s *site) surveying() {
 	s.admin = httptest.NewServer(admin.New(admin.Options{
 		Config: s.config, Store: s.store, Jobs: runner, Upstream: s.upstream, Sweeps: s.gateway.Sweeper(), Started: time.Now(), Metrics: registry,
 		Sinks: webhook.New(webhook.Deliverer{Store: s.store, Log: log}), Draining: func() bool { return false }, Recent: observe.NewRecent(s.store.Errors, "replica"), Generations: new(config.History),
-		Audit: observe.NewAudit(log), Explain: explain, Log: log,
+		Audit: observe.NewAudit(log), Explain: explain, Lists: fanout.NewLister(fanout.Options{}), Log: log,
 	}))
 	s.t.Cleanup(service.Close)
 }

@@ -24,7 +24,7 @@ func errorColumns() []terminal.Column[api.ErrorAnswer] {
 		{Title: "TIME", Time: func(e api.ErrorAnswer) time.Time { return e.Time }},
 		{Title: "COUNT", Cell: func(e api.ErrorAnswer) string { return strconv.Itoa(countOf(e)) }, Right: true},
 		{Title: "STATUS", Cell: func(e api.ErrorAnswer) string { return strconv.Itoa(e.Status) }},
-		{Title: "BY", Cell: func(e api.ErrorAnswer) string { return e.Cause }},
+		{Title: "BY", Cell: func(e api.ErrorAnswer) string { return e.Blame }},
 		{Title: "CODE", Cell: func(e api.ErrorAnswer) string { return e.Code }, Drop: 2},
 		{Title: "REGION", Cell: func(e api.ErrorAnswer) string { return e.Region }, Drop: 5},
 		{Title: "SUBSCRIPTION", Cell: func(e api.ErrorAnswer) string { return e.Subscription }, Least: 13, Cut: terminal.CutStart, Drop: 1},
@@ -32,6 +32,7 @@ func errorColumns() []terminal.Column[api.ErrorAnswer] {
 		{Title: "REPLICA", Cell: func(e api.ErrorAnswer) string { return e.Replica }, Least: 8, Cut: terminal.CutStart, Drop: 7},
 		{Title: "METHOD", Cell: func(e api.ErrorAnswer) string { return e.Method }, Drop: 3},
 		{Title: "PATH", Cell: func(e api.ErrorAnswer) string { return e.Path }, Least: 24, Cut: terminal.CutStart},
+		{Title: "MESSAGE", Cell: func(e api.ErrorAnswer) string { return e.Message }, Least: 24, Drop: 2},
 		{Title: "CORRELATION", Cell: func(e api.ErrorAnswer) string { return e.CorrelationID }, Drop: 4},
 	}
 }
@@ -43,7 +44,8 @@ func errorsCommand(p Program) *cobra.Command {
 	l := listing[api.ErrorAnswer, api.ErrorAnswer]{
 		path: "/admin/errors", none: "No answer was an error in the last day.", rows: same[api.ErrorAnswer],
 		params: []param{{name: "each", flag: "each", usage: "show each of the last errors of one replica: 250 failures and 250 refusals",
-			none: "This replica has answered without an error."}},
+			none: "This replica has answered without an error."},
+			{name: "blame", flag: "blame", usage: "show only errors with this `BY`", none: "No error has this BY."}},
 	}
 	bySubscription := false
 	l.text = func(ctx context.Context, a *serviceCommand, c *api.Client, to io.Writer, all []api.ErrorAnswer) error {
@@ -57,10 +59,9 @@ func errorsCommand(p Program) *cobra.Command {
 	c := l.command(p, "errors", "Show the errors that were answered, and who caused them",
 		`Show the errors that all replicas answered in the last day: failures (5xx) and refusals of
 Portico, the newest first. Errors with the same status, code, region, subscription, caller
-and replica share a line, which shows the newest of them. BY is gateway for errors of
-Portico, and service for errors of a provider. If a provider could not be reached, BY is
-gateway and CODE is BadGatewayConnection. The correlation id finds the request in the logs
-of both.`)
+and replica share a line, which shows the newest of them. BY is who is to blame:
+Portico, unreachable (a provider that gave no answer), provider (by its answer), or caller.
+MESSAGE is what the client got. The correlation id finds the request in the logs of all.`)
 	c.Flags().Lookup("each").NoOptDefVal = "true"
 	c.Flags().BoolVar(&bySubscription, "by-subscription", false, "count failures and refusals of each subscription, in a table, the most failures first")
 	return c

@@ -13,7 +13,7 @@ func TestErrorsOfSubscriptions(t *testing.T) {
 	at := time.Now().Add(-3*time.Minute - time.Second)
 	one := func(status int, path string, age time.Duration) api.ErrorAnswer {
 		subscription := strings.ToLower(strings.SplitN(path+"///", "/", 4)[2])
-		return api.ErrorAnswer{Subscription: subscription, Time: at.Add(-age), Method: "GET", Path: path, Status: status, Cause: "gateway", Code: "BadGatewayConnection", Region: "eastus", CorrelationID: somebody}
+		return api.ErrorAnswer{Subscription: subscription, Time: at.Add(-age), Method: "GET", Path: path, Status: status, Cause: "gateway", Blame: "unreachable", Message: "It is " + strings.Repeat("far ", 5) + "away.", Code: "BadGatewayConnection", Region: "eastus", CorrelationID: somebody}
 	}
 	all := answers()
 	all["GET /admin/errors"] = api.Page[api.ErrorAnswer]{Value: []api.ErrorAnswer{
@@ -25,10 +25,15 @@ func TestErrorsOfSubscriptions(t *testing.T) {
 	l := startListener(t, all)
 	shows(t, l, "errors", "CALLER", "REPLICA", "7", "429", "Ada", "host-1234")
 	shows(t, l, "errors --each", "host-1234")
+	shows(t, l, "errors --blame caller", "host-1234")
+	if got := l.last().URL.Query().Get("blame"); got != "caller" {
+		t.Errorf("blame=%q was asked for", got)
+	}
+	shows(t, l, "errors --each", "host-1234")
 	if got := l.last().URL.Query().Get("each"); got != "true" {
 		t.Errorf("each=%q was asked for", got)
 	}
-	shows(t, l, "errors", "SUBSCRIPTION", "404", "gateway", somebody, "503", someSubscription)
+	shows(t, l, "errors", "SUBSCRIPTION", "404", "unreachable", "It is far far", somebody, "503", someSubscription)
 	t.Setenv("NO_COLOR", "1")
 	if text := onTerminal(t, l, 132, "errors"); !strings.Contains(text, "SUBSCRIPTION") || !strings.Contains(text, "000000000001 ") {
 		t.Errorf("on 132 columns:\n%s", text)

@@ -19,7 +19,9 @@ var consoleOperations = []Operation{
 		Method: http.MethodGet, Path: "/admin/errors",
 		Summary: "Error answers of all replicas in the last day, grouped by status, code, region, subscription, caller and replica, with the " +
 			"newest of each group. Newest first.",
-		Query:  append([]Parameter{{"each", "true: each of the latest error answers of this replica, ungrouped"}}, paging[:1]...),
+		Query: append([]Parameter{
+			{"each", "true: each of the latest error answers of this replica, ungrouped"}, {"blame", "only errors with this blame"},
+		}, paging[:1]...),
 		Answer: ErrorAnswers{}, Status: http.StatusOK,
 	},
 	{
@@ -91,8 +93,10 @@ type ErrorAnswer struct {
 	Method        string    `json:"method"`
 	Path          string    `json:"path"` // as the access log has it, without the query
 	Status        int       `json:"status"`
-	Code          string    `json:"code,omitempty"` // of Portico's own errors
-	Cause         string    `json:"cause"`          // whose error it was: gateway or service
+	Code          string    `json:"code,omitempty"`    // of Portico's own errors
+	Cause         string    `json:"cause"`             // x-ms-failure-cause of the answer: gateway or service
+	Blame         string    `json:"blame"`             // Portico, unreachable (a provider that gave no answer), provider (by its answer) or caller
+	Message       string    `json:"message,omitempty"` // that the client got, redacted
 	Region        string    `json:"region"`
 	CorrelationID string    `json:"correlationId"`
 	Subscription  string    `json:"subscription,omitempty"` // in the path

@@ -18,17 +18,14 @@ type Problem struct {
 	Code string `json:"code"`
 	// Summary describes the problem in one sentence.
 	Summary string `json:"summary"`
-	// Detail has further sentences: what is affected, and what else fails.
-	Detail string `json:"detail,omitempty"`
+	Detail  string `json:"detail,omitempty"` // what is affected, and what else fails, in sentences
 	// Subject is the region, the address or the ID that the problem is about. It may be
 	// empty.
-	Subject string     `json:"subject,omitempty"`
-	Count   int        `json:"count,omitempty"`
-	Since   *time.Time `json:"since,omitempty"`
-	// CausedBy is the subject of the outage that this is a consequence of; it stands before.
-	CausedBy string `json:"causedBy,omitempty"`
-	// Advice is what to do about it, as a clause.
-	Advice string `json:"advice,omitempty"`
+	Subject  string     `json:"subject,omitempty"`
+	Count    int        `json:"count,omitempty"`
+	Since    *time.Time `json:"since,omitempty"`
+	CausedBy string     `json:"causedBy,omitempty"` // the subject of the outage before it, of which it is a consequence
+	Advice   string     `json:"advice,omitempty"`   // what to do about it, as a clause
 	// Next is the command that shows more, or solves the problem; if there is none, a
 	// path of this listener.
 	Next string `json:"next,omitempty"`
@@ -54,6 +51,8 @@ func ProblemKinds() []ProblemKind {
 		{RegionDown, Critical, "No endpoint of a region can be reached. Regions with an address in common are one problem.", "portico regions"},
 		{EndpointDown, Critical, "No address of a provider's endpoint can be reached: every call to it is refused. Endpoints with an " +
 			"address in common are one problem.", "portico regions"},
+		{ListsFail, Critical, "Lists over several regions fail for all callers, because a provider in one region answers with errors or too late.",
+			"portico errors --blame provider"},
 		{Untrusted, Critical, "Calls failed within the last minutes because a provider and Portico do not trust each other.", "portico regions"},
 		{IssuerUnavailable, Critical, "The keys of a token issuer cannot be fetched: tokens signed by a key that is not known yet are refused " +
 			"with 503.", "portico explain --ask --bearer-file FILE /subscriptions"},
@@ -96,6 +95,7 @@ const (
 	CreationsHeld        = "creationsHeld"
 	RegionDown           = "regionDown"
 	EndpointDown         = "endpointDown"
+	ListsFail            = "listsFail"
 	Untrusted            = "untrusted"
 	IssuerUnavailable    = "issuerUnavailable"
 	CertificateEnded     = "certificateEnded"

@@ -33,8 +33,7 @@ type Region struct {
 // Endpoint serves resource types of one provider in a region.
 type Endpoint struct {
 	Namespace string `json:"namespace"`
-	// Contact is how to reach the people who run the provider, as in the region map.
-	Contact string `json:"contact,omitempty"`
+	Contact   string `json:"contact,omitempty"` // how to reach the people who run the provider
 	// ResourceTypes are the types that this endpoint serves.
 	ResourceTypes []string `json:"resourceTypes"`
 	// State is down if no address can be called: every call is refused, except those that
@@ -43,8 +42,9 @@ type Endpoint struct {
 	Addresses []Address `json:"addresses"`
 	// Shed counts the clients' calls, since the gateway started, that were refused because
 	// all slots of the endpoint were taken; LastShed is when that last happened.
-	Shed     uint64     `json:"shed,omitempty"`
-	LastShed *time.Time `json:"lastShed,omitempty"`
+	Shed         uint64     `json:"shed,omitempty"`
+	LastShed     *time.Time `json:"lastShed,omitempty"`
+	FailingLists []string   `json:"failingLists,omitempty"` // types whose merged lists it fails for all callers
 }
 
 // Address is one address of an endpoint, as this gateway knows it.

@@ -49,11 +49,7 @@ func (s Sources) findCreations(ctx context.Context, f *finding, now time.Time) e
 		groups[i].names = append(groups[i].names, cmp.Or(sub.Subscription.DisplayName, sub.Subscription.ID))
 	}
 	for _, g := range groups {
-		p := g.problem(now)
-		if g.blocked {
-			p.CausedBy = f.causeIn(g.regions)
-		}
-		f.add(p)
+		f.add(g.problem(now, f.causeIn(g.regions)))
 	}
 	return nil
 }
@@ -90,8 +86,8 @@ func creationsOf(sub sweep.Uncovered) creations {
 
 func (c *creations) key() string { return fmt.Sprint(c.blocked, c.restored, c.regions, c.types) }
 
-func (c *creations) problem(now time.Time) api.Problem {
-	p := api.Problem{Code: api.RegionsUnlisted, Since: since(c.since), Count: len(c.ids)}
+func (c *creations) problem(now time.Time, cause string) api.Problem {
+	p := api.Problem{Code: api.RegionsUnlisted, CausedBy: cause, Since: since(c.since), Count: len(c.ids)}
 	if len(c.ids) == 1 {
 		p.Subject = "/subscriptions/" + c.ids[0]
 	}

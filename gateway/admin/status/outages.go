@@ -10,99 +10,67 @@ import (
 )
 
 // outage is the problem of all regions, endpoints and addresses that cannot be called for one
-// cause: they share an address, as when one process serves several providers or regions.
+// cause: they share an address, as when one process serves several providers or regions. Its
+// code is that of the widest of them.
 type outage struct {
 	api.Problem
-	parts []part // the widest first
+	names                                 []string // of the widest, for Summary, which is a form until all are known
+	endpoints, addresses, contacts, lists []string
 }
 
-// part is a region or an endpoint that cannot be called, by one of its addresses, or an
-// address alone.
-type part struct {
-	code, name, subject string
-	region              string
-	endpoint            api.Endpoint
-	address             api.Address
+// down adds an address that is down to its outage.
+func (f *finding) down(r api.Region, e api.Endpoint, a api.Address) {
+	endpoint := e.Namespace + " in " + r.Name
+	p, name := api.Problem{Code: api.AddressDown, Subject: a.URL, Summary: "The address %s is not used."}, a.URL
+	switch {
+	case r.State == api.Down:
+		p, name = api.Problem{Code: api.RegionDown, Subject: r.Name, Summary: "No endpoint in %s can be reached: all calls there are refused."}, r.Name
+	case e.State == api.Down:
+		p, name = api.Problem{Code: api.EndpointDown, Subject: r.Name, Summary: "No address of %s can be reached: all calls there are refused."}, endpoint
+	case a.Circuit != "closed":
+		p.Code, p.Summary = api.CircuitOpen, "Connections to %s fail."
+	}
+	o := cmp.Or(f.outages[name], f.outages[a.URL])
+	if o == nil {
+		o = &outage{Problem: p}
+		f.found = append(f.found, o)
+	}
+	f.outages[a.URL], f.outages[name] = o, o
+	if p.Subject == r.Name {
+		f.outages[r.Name] = cmp.Or(f.outages[r.Name], o)
+		o.lists = append(o.lists, e.FailingLists...)
+	}
+	if f.kinds[p.Code].rank < f.kinds[o.Code].rank {
+		o.Code, o.Subject, o.Summary, o.names = p.Code, p.Subject, p.Summary, nil
+	}
+	if p.Code == o.Code {
+		o.names = append(o.names, name)
+	}
+	o.endpoints, o.contacts = append(o.endpoints, endpoint), append(o.contacts, e.Contact)
+	o.addresses = append(o.addresses, a.URL+" ("+strings.TrimSuffix(a.Reason, ".")+")")
+	if a.Since != nil && (o.Since == nil || a.Since.After(*o.Since)) {
+		o.Since = a.Since // when the last went out of use
+	}
 }
 
-func (f *finding) outages(all []api.Region) {
-	var parts []part
-	for _, r := range all {
-		for _, e := range r.Endpoints {
-			for _, a := range e.Addresses {
-				if a.State == api.Down && !untrusted(a) {
-					parts = append(parts, partOf(r, e, a))
-				}
-			}
-		}
-	}
-	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(f.kinds[a.code].rank, f.kinds[b.code].rank) })
-	var found []*outage
-	of := map[string]*outage{} // by the names of parts, and by address
-	for _, p := range parts {
-		o := cmp.Or(of[p.address.URL], of[p.name])
-		if o == nil {
-			o = &outage{Problem: api.Problem{Code: p.code, Subject: p.subject}}
-			found = append(found, o)
-		}
-		of[p.address.URL], of[p.name], o.parts = o, o, append(o.parts, p)
-		if p.subject != p.address.URL && f.causes[p.region] == nil {
-			f.causes[p.region] = o
-		}
-	}
-	for _, o := range found {
-		o.describe()
+// addOutages adds the problems of what is down.
+func (f *finding) addOutages() {
+	for _, o := range f.found {
+		o.Summary = phrase(o.Summary, o.names)
+		o.Detail = phrase("%s: ", o.endpoints) + phrase("%s.", o.addresses) + phrase(" "+listsFail, o.lists)
+		o.Advice = phrase("ask %s, or ", o.contacts) + "start it; if it is out for maintenance: portico regions drain " + o.Subject + " --reason REASON --until TIME"
 		f.add(o.Problem)
 	}
 }
 
-// partOf returns the widest part that cannot be called because of an address.
-func partOf(r api.Region, e api.Endpoint, a api.Address) part {
-	p := part{api.AddressDown, a.URL, a.URL, r.Name, e, a}
-	switch {
-	case r.State == api.Down:
-		p.code, p.name, p.subject = api.RegionDown, r.Name, r.Name
-	case e.State == api.Down:
-		p.code, p.name, p.subject = api.EndpointDown, e.Namespace+" in "+r.Name, r.Name
-	case a.Circuit != "closed":
-		p.code = api.CircuitOpen
-	}
-	return p
-}
+const listsFail = "Lists of %s that include it fail; with onRegionFailure: partial they would leave it out."
 
-func (o *outage) describe() {
-	var names, endpoints, addresses, asked []string
-	for _, p := range o.parts {
-		if p.code == o.Code {
-			names = append(names, p.name)
-		}
-		reason := strings.TrimSuffix(p.address.Reason, ".")
-		if distrusted(p.address) {
-			reason = distrustText(p.address.Distrust)
-		}
-		endpoints, addresses, asked = append(endpoints, p.endpoint.Namespace+" in "+p.region), append(addresses, p.address.URL+" ("+reason+")"), append(asked, p.endpoint.Contact)
-		if at := p.address.Since; at != nil && (o.Since == nil || at.After(*o.Since)) {
-			o.Since = at // when the last went out of use
-		}
-	}
-	o.Summary = fmt.Sprintf(map[string]string{
-		api.RegionDown: "No endpoint in %s can be reached: all calls there are refused.", api.EndpointDown: "No address of %s can be reached: all calls there are refused.",
-		api.CircuitOpen: "Connections to %s fail.", api.AddressDown: "The address %s is not used.",
-	}[o.Code], nameSet(names))
-	o.Detail = nameSet(endpoints) + ": " + nameSet(addresses) + "."
-	o.Advice = strings.TrimPrefix(ask(asked...)+", or ", ", or ") + "start it; if it is out for maintenance: portico regions drain " + o.Subject + " --reason REASON --until TIME"
-}
-
-// ask is the advice to ask the people who run a provider; "" if no contact is known.
-func ask(contacts ...string) string {
-	if contacts = slices.DeleteFunc(contacts, func(c string) bool { return c == "" }); len(contacts) == 0 {
+// phrase puts names, in any order and repeated, into a form; it is "" without names.
+func phrase(form string, names []string) string {
+	slices.Sort(names)
+	names = slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
+	if len(names) == 0 {
 		return ""
 	}
-	return "ask " + nameSet(contacts)
-}
-
-// nameSet is like [nameList], for names in any order that may repeat.
-func nameSet(names []string) string {
-	slices.Sort(names)
-	return nameList(slices.Compact(names), "of them", "of them")
+	return fmt.Sprintf(form, nameList(names, "of them", "of them"))
 }

@@ -17,15 +17,20 @@ const (
 // regions finds problems of regions, their endpoints and addresses.
 func (f *finding) regions(all []api.Region) {
 	now, seen := time.Now(), map[string]bool{} // several endpoints may have an address
-	f.outages(all)
 	for _, r := range all {
 		for _, e := range r.Endpoints {
 			if e.LastShed != nil && now.Sub(*e.LastShed) < lately {
-				f.add(api.Problem{Code: api.ProviderSheds, Subject: r.Name, Since: e.LastShed, Count: int(min(e.Shed, 1<<31)),
-					Advice:  ask(e.Contact),
+				f.add(api.Problem{Code: api.ProviderSheds, Subject: r.Name, Since: e.LastShed, Count: int(min(e.Shed, 1<<31)), Advice: ask(e),
 					Summary: fmt.Sprintf("%s in %s gets more calls than it can answer: some were refused.", e.Namespace, r.Name)})
 			}
+			if len(e.FailingLists) > 0 && e.State != api.Down {
+				f.add(api.Problem{Code: api.ListsFail, Subject: r.Name, Advice: ask(e), Detail: phrase(listsFail, e.FailingLists),
+					Summary: fmt.Sprintf("%s in %s answers lists with errors or too late.", e.Namespace, r.Name)})
+			}
 			for _, a := range e.Addresses {
+				if a.State == api.Down && !untrusted(a) {
+					f.down(r, e, a)
+				}
 				if key := r.Name + " " + a.URL; !seen[key] {
 					seen[key] = true
 					f.address(r.Name, e, a, now)
@@ -33,11 +38,12 @@ func (f *finding) regions(all []api.Region) {
 			}
 		}
 	}
+	f.addOutages()
 }
 
 func (f *finding) address(region string, e api.Endpoint, a api.Address, now time.Time) {
 	if untrusted(a) {
-		f.add(api.Problem{Code: api.Untrusted, Subject: a.URL, Since: a.LastDistrust, Advice: ask(e.Contact),
+		f.add(api.Problem{Code: api.Untrusted, Subject: a.URL, Since: a.LastDistrust, Advice: ask(e),
 			Summary: fmt.Sprintf("Calls to an address in %s fail: %s.", region, distrustText(a.Distrust))})
 	}
 	if a.CertificateEnds != nil {
@@ -45,13 +51,12 @@ func (f *finding) address(region string, e api.Endpoint, a api.Address, now time
 	}
 }
 
-// untrusted reports whether calls of an address fail for lack of trust. If its circuit is
-// open, none are made: that is an outage for this reason.
-func untrusted(a api.Address) bool { return distrusted(a) && a.Circuit == "closed" }
+func ask(e api.Endpoint) string { return phrase("ask %s", []string{e.Contact}) }
 
-// distrusted reports whether a call of an address failed lately for lack of trust.
-func distrusted(a api.Address) bool {
-	return a.LastDistrust != nil && time.Since(*a.LastDistrust) < lately
+// untrusted reports whether calls of an address fail for lack of trust. If its circuit is
+// open, none are made: that is an outage.
+func untrusted(a api.Address) bool {
+	return a.LastDistrust != nil && time.Since(*a.LastDistrust) < lately && a.Circuit == "closed"
 }
 
 // distrustText describes a kind of TLS failure, as named by [upstream.ErrorKind].

@@ -76,11 +76,12 @@ type kind struct {
 type finding struct {
 	kinds    map[string]kind
 	problems []api.Problem
-	causes   map[string]*outage // of whole endpoints, by region
+	found    []*outage
+	outages  map[string]*outage // by address and endpoint, and by region if all of an endpoint is down
 }
 
 func newFinding() *finding {
-	f := &finding{kinds: map[string]kind{}, causes: map[string]*outage{}}
+	f := &finding{kinds: map[string]kind{}, outages: map[string]*outage{}}
 	for i, k := range api.ProblemKinds() {
 		f.kinds[k.Code] = kind{k, i}
 	}
@@ -100,7 +101,7 @@ func (f *finding) addAbout(p api.Problem, next string) {
 // causeIn returns the subject of an outage in one of the regions, or "".
 func (f *finding) causeIn(regions []string) string {
 	for _, r := range regions {
-		if o := f.causes[r]; o != nil {
+		if o := f.outages[r]; o != nil {
 			return o.Subject
 		}
 	}
@@ -114,7 +115,7 @@ func (f *finding) sorted() []api.Problem {
 		return cmp.Or(cmp.Compare(f.kinds[a.Code].rank, f.kinds[b.Code].rank), compareTimes(a.Since, b.Since), cmp.Compare(a.Subject, b.Subject))
 	}
 	cause := func(p api.Problem) api.Problem {
-		if o := f.causes[p.CausedBy]; o != nil {
+		if o := f.outages[p.CausedBy]; o != nil {
 			return o.Problem
 		}
 		return p
