@@ -9,11 +9,12 @@ import (
 const (
 	Critical = "critical" // requests fail, or are not accounted for
 	Warning  = "warning"  // something waits, or will fail
+	Planned  = "planned"  // an operator ordered it, and it ends by itself
 )
 
 // Problem is something that is wrong.
 type Problem struct {
-	Severity string `json:"severity"` // critical or warning
+	Severity string `json:"severity"` // critical, warning or planned
 	// Code is one of a fixed set, such as regionDown or jobsOverdue.
 	Code string `json:"code"`
 	// Summary describes the problem in one sentence.
@@ -86,6 +87,10 @@ func ProblemKinds() []ProblemKind {
 		{ReloadFailed, Warning, "The latest configuration was refused; the one before stays in use.", "portico reload"},
 		{CertificateEnds, Warning, "A certificate expires within 14 days.", "portico reload"},
 		{AccessLinesLost, Warning, "Lines of the access log were lost since the gateway started.", ""},
+		{RegionDrained, Planned, "A region is out for maintenance: nothing new is created there, and its outages are expected.",
+			"portico regions undrain " + NextOf},
+		{AddressDrained, Planned, "An address is out for maintenance: it is called only if no other address of its endpoint can be.",
+			"portico regions undrain " + NextOf},
 	}
 }
 
@@ -127,6 +132,8 @@ const (
 	ReloadFailed         = "reloadFailed"
 	CertificateEnds      = "certificateEnds"
 	AccessLinesLost      = "accessLinesLost"
+	RegionDrained        = "regionDrained"
+	AddressDrained       = "addressDrained"
 )
 
 var statusOperations = []Operation{

@@ -28,6 +28,7 @@ type Region struct {
 	PairedRegion string     `json:"pairedRegion,omitempty"`
 	State        string     `json:"state"` // up, degraded, down or unknown
 	Endpoints    []Endpoint `json:"endpoints"`
+	Drain        *Drain     `json:"drain,omitempty"` // while the region is out for maintenance
 }
 
 // Endpoint serves resource types of one provider in a region.
@@ -68,6 +69,8 @@ type Address struct {
 	// cannot be trusted) or tls; LastDistrust is when one last did.
 	Distrust     string     `json:"distrust,omitempty"`
 	LastDistrust *time.Time `json:"lastDistrust,omitempty"`
+	// Drain is set while the address itself is out for maintenance.
+	Drain *Drain `json:"drain,omitempty"`
 }
 
 var providerOperations = []Operation{
