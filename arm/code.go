@@ -63,6 +63,7 @@ const (
 	LocationNotAvailableForGroup             Code = "LocationNotAvailableForResourceGroup"
 	LocationNotAvailableForResourceType      Code = "LocationNotAvailableForResourceType"
 	LocationRequired                         Code = "LocationRequired"
+	LocationUnderMaintenance                 Code = "LocationUnderMaintenance"
 	LockNotFound                             Code = "LockNotFound"
 	LockQuotaExceeded                        Code = "LockQuotaExceeded"
 	MethodNotAllowed                         Code = "MethodNotAllowed"
@@ -216,6 +217,8 @@ var faults = map[Code]fault{
 		"The provided location '%s' is not available for resource group. List of available regions is '%s'."},
 	LocationNotAvailableForResourceType: {http.StatusBadRequest,
 		"The provided location '%s' is not available for resource type '%s'. List of available regions for the resource type is '%s'."},
+	LocationUnderMaintenance: {http.StatusServiceUnavailable,
+		"No resources can be created in the location '%s' until %s, because of maintenance: %s. Existing resources can be used."},
 	LocationRequired: {http.StatusBadRequest, "The location property is required for this definition."},
 	LockNotFound:     {http.StatusNotFound, "The lock '%s' could not be found."},
 	LockQuotaExceeded: {http.StatusConflict,

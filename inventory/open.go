@@ -102,6 +102,7 @@ type Store struct {
 	// These subjects share transactions with writes.
 	Coverage  *Coverage
 	Deletions *Deletions // of groups
+	Drains    *Drains
 	Fences    *Fences
 	Follows   *Follows
 	Locks     *Locks
@@ -144,6 +145,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{options: o}
 	s.Coverage, s.Deletions, s.Fences, s.Follows = &Coverage{s}, &Deletions{s}, &Fences{s}, &Follows{s}
 	s.Locks, s.Moves, s.Notices, s.Strays = &Locks{s}, &Moves{s}, &Notices{s}, &Strays{s}
+	s.Drains = &Drains{store: s}
 	s.Locations, err = memory.NewLocations(memory.LocationOptions{
 		Read: s.location, Now: o.clock(), TTL: o.CacheTTL, Entries: o.CacheEntries,
 		AgesAt: func(now time.Time) time.Time { return s.Scopes.changes.AgesAt(now) },
@@ -183,6 +185,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	if s.Events, err = eventlog.New(ctx, s.database, o.EventAge, o.MostEvents); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	if err := s.Drains.Refresh(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	if o.Metrics != nil {

@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -57,6 +58,9 @@ func (s *Store) RetireRegion(ctx context.Context, region string) (Retirement, er
 		return r.found, err
 	}
 	err := s.eachSubscription(ctx, func(sub Subscription) error { return r.forgetIn(ctx, sub) })
+	if _, undrained := s.Drains.End(ctx, region); err == nil && !errors.Is(undrained, ErrNotFound) {
+		err = undrained
+	}
 	return r.found, err
 }
 

@@ -105,7 +105,8 @@ type ProgressReport struct {
 	Left    string // what is left to do, as a clause
 	// Done of Of steps are done; Of is 0 if unknown.
 	Done, Of   int
-	WaitingFor []string // the regions that do not answer
+	WaitingFor []string      // the regions that do not answer
+	Drained    time.Duration // how long it waited for drained regions, which the limit does not count
 }
 
 // Hold is a job that holds up requests.

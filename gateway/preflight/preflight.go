@@ -191,13 +191,20 @@ func (p *Preflight) Faults(r *http.Request, x *exchange.Exchange, subscription s
 	return mergeFaults(questions, p.askProviders(r, x, questions)), nil
 }
 
-// GatewayFaults is like Faults, but calls no provider and charges nothing.
+// GatewayFaults is like Faults, but calls no provider, charges nothing, and lets the deployment
+// wait for the end of a region's maintenance.
 func (p *Preflight) GatewayFaults(r *http.Request, x *exchange.Exchange, _ string, sent []deployments.Sent, withoutWrite bool) ([]*arm.Error, error) {
 	questions, err := p.judgeAll(r, x, plannedOf(sent), &PlannedResources{registers: true}, withoutWrite)
 	if err != nil {
 		return nil, err
 	}
-	return mergeFaults(questions, make([]*arm.Error, len(questions))), nil
+	faults := mergeFaults(questions, make([]*arm.Error, len(questions)))
+	for i, fault := range faults {
+		if fault != nil && fault.Code == arm.LocationUnderMaintenance {
+			faults[i] = nil
+		}
+	}
+	return faults, nil
 }
 
 // plannedOf converts the resources that a template would send.

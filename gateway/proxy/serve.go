@@ -2,7 +2,9 @@ package proxy
 
 import (
 	"net/http"
+	"time"
 
+	"portico/arm"
 	"portico/gateway/admission"
 	"portico/gateway/exchange"
 	"portico/regions"
@@ -46,7 +48,10 @@ func (p *Proxy) Serve(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 			return fault
 		}
 		x.Region = d.Region
-		why, err := p.serveOnce(w, r, x, d)
+		why, err := p.checkDrain(x, d)
+		if err == nil && why == ended {
+			why, err = p.serveOnce(w, r, x, d)
+		}
 		if err != nil || why == ended {
 			return err
 		}
@@ -54,6 +59,25 @@ func (p *Proxy) Serve(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 			resolver = p.Resolver.FromStore()
 		}
 	}
+}
+
+// checkDrain refuses the creation of a resource in a drained region. Memory may lack the row of
+// a resource that exists, so the store decides.
+func (p *Proxy) checkDrain(x *exchange.Exchange, d *Resolved) (retryReason, error) {
+	q := x.Request
+	if q.Method != http.MethodPut || q.Class != routing.Instance || q.Type.Kind != regions.Tracked || d.Row != nil {
+		return ended, nil
+	}
+	drain, drained := p.Store.Drains.At(d.Region)
+	switch {
+	case !drained:
+		return ended, nil
+	case d.mayRetry(overtaken):
+		return overtaken, nil
+	}
+	fault := arm.NewError(arm.LocationUnderMaintenance, d.Region, drain.Until.UTC().Format(time.RFC3339), drain.Reason).WithTarget(d.Region)
+	fault.RetryAfter = max(time.Second, min(drain.Until.Sub(p.Store.Now()), arm.MaxRetryAfter))
+	return ended, fault
 }
 
 // serveOnce answers a resolved request according to its kind, or returns a reason to

@@ -10,7 +10,9 @@ import (
 
 const (
 	countJobs = `SELECT kind, COUNT(*), SUM(CASE WHEN due <= ? THEN 1 ELSE 0 END), SUM(CASE WHEN due <= ? THEN 1 ELSE 0 END),
-		SUM(CASE WHEN created <= ? THEN 1 ELSE 0 END), SUM(CASE WHEN attempts > ? THEN 1 ELSE 0 END), MIN(due) FROM jobs WHERE shard >= 0`
+		SUM(CASE WHEN created <= ? AND NOT ` + inDrained + ` THEN 1 ELSE 0 END), SUM(CASE WHEN attempts > ? AND NOT ` + inDrained + ` THEN 1 ELSE 0 END),
+		MIN(due) FROM jobs WHERE shard >= 0`
+	inDrained = `region IN (SELECT place FROM drains WHERE until > ?)`
 	oldJobs   = `SELECT subscription, id FROM jobs WHERE shard = ? AND kind = ? AND due <= ? ORDER BY due LIMIT ?`
 	forgetJob = `DELETE FROM jobs WHERE subscription = ? AND id = ? AND shard = ? AND due <= ?`
 )
@@ -21,8 +23,9 @@ type Counts struct {
 	Due     int           // due and not held by a replica
 	Overdue int           // due for longer than the given time
 	Oldest  time.Duration // how long the first overdue job has been due
-	Old     int           // created longer ago than the given time
-	PutOff  int           // failed more than ManyAttempts times in a row
+	// Outside of drained regions:
+	Old    int // created longer ago than the given time
+	PutOff int // failed more than ManyAttempts times in a row
 }
 
 // ManyAttempts is how often a job may fail in a row before Counts.PutOff counts it.
@@ -52,8 +55,9 @@ func (r *Jobs) CountKind(ctx context.Context, kind string, overdue, old time.Dur
 	return counts, err
 }
 
-func countArgs(now time.Time, overdue, old time.Duration) []any {
-	return []any{engine.Micros(now), engine.Micros(now.Add(-overdue)), engine.Micros(now.Add(-old)), ManyAttempts}
+func countArgs(at time.Time, overdue, old time.Duration) []any {
+	now := engine.Micros(at)
+	return []any{now, engine.Micros(at.Add(-overdue)), engine.Micros(at.Add(-old)), now, ManyAttempts, now}
 }
 
 func scanCounts(scan engine.Scanner, now time.Time) (kind string, c Counts, err error) {

@@ -37,6 +37,7 @@ func Run(t *testing.T, database Database) {
 		{"RegistrationGuards", testRegistrationGuards},
 		{"Erasing", testErasing},
 		{"AbsentEndpoints", testAbsentEndpoints},
+		{"Drains", testDrains},
 		{"Retirement", testRetirement},
 		{"RetirementOfNotices", testRetirementOfNotices},
 		{"RetirementBesideMove", testRetirementDuringMove},

@@ -185,6 +185,9 @@ func (d *Driver) onAnswer(a CallResult) error {
 	if a.Outcome == deletionplan.OutcomeRefused {
 		a.Blockers, a.Named = d.blockers(a.Key, a.Text)
 	}
+	if m := d.Queue.Resources[a.Key]; m != nil && a.Outcome == deletionplan.OutcomeTransient && d.Store.Drains.Is(m.Region) {
+		a.Outcome = deletionplan.OutcomeUnreachable // which uses up no budget
+	}
 	if a.Apply != nil {
 		a.Apply()
 	}

@@ -17,6 +17,7 @@ import (
 	"portico/inventory/index"
 	"portico/jobs/deploy/deployplan"
 	"portico/jobs/deploy/whatif"
+	"portico/routing"
 	"portico/template"
 	"portico/template/expr"
 	"portico/upstream/answers"
@@ -42,10 +43,23 @@ func (a *attempt) execute(ctx context.Context, t task) settled {
 		a.beginResource(ctx, &s, r)
 		s.retryIfAllowed(r.Options)
 	}
+	if r := t.step.resource; s.outcome == deployplan.Transient && r != nil && a.waitsForDrain(ctx, r.ID, s.record.Fault) {
+		s.outcome, s.after = deployplan.Throttled, min(s.after, arm.OutageRetryAfter)
+	}
 	if s.record.Fault != t.record.Fault { // the former one is masked already
 		s.record.Fault = a.known.mask(s.record.Fault)
 	}
 	return s
+}
+
+// waitsForDrain reports whether a call about a resource failed because its region is drained. It
+// is made again without using up a budget.
+func (a *attempt) waitsForDrain(ctx context.Context, id string, fault *arm.Error) bool {
+	if fault != nil && fault.Code == arm.LocationUnderMaintenance {
+		return true
+	}
+	row, err := a.Store.Resource(ctx, routing.SubscriptionOf(id), arm.Fold(id))
+	return err == nil && a.Store.Drains.Is(row.Region)
 }
 
 // recordCreated records the body of a resource that has succeeded, if it can be evaluated again.
@@ -387,6 +401,9 @@ func (a *attempt) fetchAnswer(ctx context.Context, q template.Question) (key str
 		}
 		answer.Status = fault.Status
 		outcome, pause := answer.refusal()
+		if outcome == deployplan.Transient && a.waitsForDrain(ctx, q.ID, fault) {
+			outcome = deployplan.Throttled
+		}
 		pause = max(pause, a.Limits.Pause)
 		next := a.Store.Now().Add(pause)
 		if outcome == deployplan.Refused || outcome == deployplan.Transient && next.After(spent) || next.After(over) {

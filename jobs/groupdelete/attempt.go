@@ -52,7 +52,15 @@ func (d *Deleter) attempt(claim *jobs.Claim, p *Payload, group inventory.Group) 
 func (w *attempt) now() time.Time { return w.Prober.Store.Now() }
 
 // limit returns when the deletion as a whole times out.
-func (w *attempt) limit() time.Time { return w.claim.Job.Created.Add(w.Limit) }
+func (w *attempt) limit() time.Time { return w.claim.Job.Created.Add(w.Limit + w.drained()) }
+
+// drained returns for how long the deletion has waited for drained regions, which does not count.
+func (w *attempt) drained() time.Duration {
+	if waits := w.payload.Progress.WaitingFor; len(w.Prober.Store.Drains.Without(waits)) < len(waits) {
+		return w.payload.Drained + w.now().Sub(w.payload.Saved)
+	}
+	return w.payload.Drained
+}
 
 // watch returns the interval at which the queue is refreshed with the findings of other jobs.
 func (w *attempt) watch() time.Duration { return max(w.Floor, 10*time.Millisecond) }
@@ -243,6 +251,7 @@ func (w *attempt) learn(ctx context.Context) error {
 // save records the deletion's progress.
 func (w *attempt) save(ctx context.Context) error {
 	w.saved = time.Now()
+	w.payload.Drained = w.drained()
 	w.payload.Progress, w.payload.Saved, w.payload.Waits = w.plan.Summary(), w.now(), w.waiting()
 	if err := w.learn(ctx); err != nil {
 		return err

@@ -104,6 +104,8 @@ type Payload struct {
 	Waits    []deletionplan.Wait  `json:"waits,omitempty"`
 	// Canceling: the deletion is being canceled, and waits for Waits before it ends.
 	Canceling bool `json:"canceling,omitempty"`
+	// Drained is for how long it had waited for drained regions when it was saved.
+	Drained time.Duration `json:"drained,omitempty"`
 	// Saved is when Progress was recorded: it does not include later resources.
 	Saved time.Time `json:"saved,omitzero"`
 	Ended time.Time `json:"ended,omitzero"`
@@ -150,7 +152,7 @@ func show(j jobrow.Job) jobs.ProgressReport {
 	}
 	progress := p.Progress
 	s := jobs.ProgressReport{
-		On: routing.GroupID(j.Subscription, p.Group), Done: progress.Deleted, Of: progress.Total, WaitingFor: progress.WaitingFor,
+		On: routing.GroupID(j.Subscription, p.Group), Done: progress.Deleted, Of: progress.Total, WaitingFor: progress.WaitingFor, Drained: p.Drained,
 		Outcome: fmt.Sprintf("%d of %d resources are deleted.", progress.Deleted, progress.Total),
 		Left:    fmt.Sprintf("%d of %d resources are left, %d of them refused to go", progress.Total-progress.Deleted, progress.Total, progress.Parked),
 	}

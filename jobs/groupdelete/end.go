@@ -156,6 +156,9 @@ func (w *attempt) waitForRegions(ctx context.Context, inconclusive error) (jobs.
 		slices.Sort(w.payload.Progress.WaitingFor)
 		w.payload.Progress.WaitingFor = slices.Compact(w.payload.Progress.WaitingFor)
 	}
+	if waiting := w.payload.Progress.WaitingFor; len(waiting) > 0 && len(w.Prober.Store.Drains.Without(waiting)) == 0 {
+		return jobs.Result{Again: deletionplan.LongestWait, Payload: w.payload.String()}, nil
+	}
 	return jobs.Result{Payload: w.payload.String()}, inconclusive
 }
 

@@ -115,13 +115,14 @@ func (s Sources) longJobs(ctx context.Context, f *finding, name string, kind job
 		if standing.Left != "" {
 			left = ": " + standing.Left
 		}
-		switch age := now.Sub(job.Created); {
+		waiting := s.Store.Drains.Without(standing.WaitingFor)
+		switch age := now.Sub(job.Created) - standing.Drained; {
 		case age > kind.Limit:
 			problem.Code, problem.Summary = cmp.Or(p.TooLong, api.JobTooLong),
 				fmt.Sprintf("%s has been running beyond %s%s.", what, cmp.Or(kind.LimitSetting, "its limit"), left)
-		case len(standing.WaitingFor) > 0 && p.Waiting != "":
+		case len(waiting) > 0 && p.Waiting != "":
 			problem.Code, problem.Summary = p.Waiting,
-				fmt.Sprintf("%s waits for %s, which does not answer%s.", what, strings.Join(standing.WaitingFor, ", "), left)
+				fmt.Sprintf("%s waits for %s, which does not answer%s.", what, strings.Join(waiting, ", "), left)
 		case age > slowJob && p.Slow != "":
 			problem.Code, problem.Summary = p.Slow, fmt.Sprintf("%s takes long%s.", what, left)
 		default:

@@ -63,7 +63,7 @@ const (
 	Lost                     // there is no answer: it may have taken effect, or still do so
 	Absent                   // it has not taken effect, and cannot any more
 	Transient                // tried again, within the budget
-	Throttled                // tried again, however often: the caller has made too many calls
+	Throttled                // tried again, however often: the caller has made too many calls, or the region is drained
 )
 
 // Limits bound the steps that run in parallel, and the retries after transient failures.
