@@ -25,6 +25,7 @@ import (
 	"portico/gateway/polling"
 	"portico/internal/logs"
 	"portico/internal/meter"
+	"portico/internal/timing"
 	"portico/inventory"
 	"portico/inventory/memory"
 	"portico/inventory/polls"
@@ -128,6 +129,7 @@ func New(o Options) *Gateway {
 	}
 	l := newLongLived(o)
 	o.Upstream.Audit(l.audit.Call)
+	o.Upstream.SetDrained(o.Store.Drains.Is)
 	lists := l.listOptions(o.Config, o.Keys)
 	lists.Budget = o.memory(meter.Memory{Setting: "lists.totalMemory", Metric: "portico_fanout", Holds: "merged lists"}, o.Config.Lists.TotalMemory)
 	g := l.gateway(o.Config, o.Authenticator, o.Sinks, fanout.NewLister(lists))
@@ -305,10 +307,18 @@ func (g *Gateway) Sweeper() *sweep.Sweeper { return g.sweeper }
 // returned before the store is closed. One call also serves all successors of g.
 func (g *Gateway) Run(ctx context.Context) {
 	var parts sync.WaitGroup
-	for _, run := range []func(context.Context){g.runner.Run, g.traffic.Run, g.recent.Run, g.names.Run} {
+	for _, run := range []func(context.Context){g.runner.Run, g.traffic.Run, g.recent.Run, g.names.Run, g.refreshDrains} {
 		parts.Go(func() { run(ctx) })
 	}
 	parts.Wait()
+}
+
+// refreshDrains learns of the drains that other gateways record. While the store does not answer,
+// the known ones last until their time is over.
+func (l *longLived) refreshDrains(ctx context.Context) {
+	for timing.Sleep(ctx, time.Second) == nil {
+		_ = l.store.Drains.Refresh(ctx)
+	}
 }
 
 // Live is a gateway whose configuration can change. A request is handled from start to end by

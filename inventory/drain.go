@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -29,18 +30,10 @@ const (
 
 	putDrain = `INSERT INTO drains (subscription, ` + drainColumns + `) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (subscription, place) DO UPDATE SET reason = excluded.reason, ordered_by = excluded.ordered_by, until = excluded.until`
-	selectDrain  = `SELECT ` + drainColumns + ` FROM drains WHERE subscription = ? AND place = ? AND until > ?`
 	listDrains   = `SELECT ` + drainColumns + ` FROM drains WHERE subscription = ?`
-	deleteDrain  = `DELETE FROM drains WHERE subscription = ? AND place = ?`
+	endDrain     = `DELETE FROM drains WHERE subscription = ? AND place = ? AND until > ?`
 	forgetDrains = `DELETE FROM drains WHERE subscription = ? AND until <= ?`
 )
-
-func scanDrain(scan engine.Scanner) (d Drain, err error) {
-	var since, until int64
-	err = scan(&d.Place, &d.Reason, &d.By, &since, &until)
-	d.Since, d.Until = engine.TimeOf(since), engine.TimeOf(until)
-	return d, err
-}
 
 // Drains has the methods for drains. It keeps them in memory, which Refresh renews.
 type Drains struct {
@@ -52,7 +45,10 @@ type Drains struct {
 func (s *Drains) Refresh(ctx context.Context) error {
 	known := map[string]Drain{}
 	err := s.store.engine.Read(ctx).Each(func(scan engine.Scanner) error {
-		d, err := scanDrain(scan)
+		var d Drain
+		var since, until int64
+		err := scan(&d.Place, &d.Reason, &d.By, &since, &until)
+		d.Since, d.Until = engine.TimeOf(since), engine.TimeOf(until)
 		known[d.Place] = d
 		return err
 	}, listDrains, drainSource)
@@ -80,45 +76,33 @@ func (s *Drains) Without(regions []string) []string {
 	return slices.DeleteFunc(slices.Clone(regions), s.Is)
 }
 
-// Put begins a drain, or changes the reason and the end of the one that its place has. It returns
-// the drain with its beginning.
-func (s *Drains) Put(ctx context.Context, d Drain) (Drain, error) {
-	return s.change(ctx, d.Place, index.WriteVerb, func(t *tx) (Drain, error) {
+// Put begins a drain now, or changes the reason and the end of the one that its place has.
+func (s *Drains) Put(ctx context.Context, d Drain) error {
+	return s.change(ctx, d.Place, index.WriteVerb, func(t *tx) (int64, error) {
 		now := engine.Micros(t.Now)
 		if _, err := t.Exec(forgetDrains, drainSource, now); err != nil {
-			return d, err
+			return 0, err
 		}
-		if _, err := t.Exec(putDrain, drainSource, d.Place, d.Reason, d.By, now, engine.Micros(d.Until)); err != nil {
-			return d, err
-		}
-		return scanDrain(t.One(selectDrain, drainSource, d.Place, now))
+		return t.Exec(putDrain, drainSource, d.Place, d.Reason, d.By, now, engine.Micros(d.Until))
 	})
 }
 
-// End ends a drain before its time, and returns it. The error is ErrNotFound if the place is not
-// drained.
-func (s *Drains) End(ctx context.Context, place string) (Drain, error) {
-	return s.change(ctx, place, index.DeleteVerb, func(t *tx) (Drain, error) {
-		d, err := scanDrain(t.One(selectDrain, drainSource, place, engine.Micros(t.Now)))
-		if err == nil {
-			_, err = t.Exec(deleteDrain, drainSource, place)
-		}
-		return d, engine.OrNotFound(err)
+// End ends a drain before its time. The error is ErrNotFound if the place is not drained.
+func (s *Drains) End(ctx context.Context, place string) error {
+	return s.change(ctx, place, index.DeleteVerb, func(t *tx) (int64, error) {
+		return t.Exec(endDrain, drainSource, place, engine.Micros(t.Now))
 	})
 }
 
-// change changes a drain, with an event of that.
-func (s *Drains) change(ctx context.Context, place, verb string, change func(*tx) (Drain, error)) (Drain, error) {
-	d, err := commit(ctx, s.store, engine.Flushed, transaction.RecordLocks(drainSource), func(t *tx) (d Drain, err error) {
-		if d, err = change(t); err != nil {
-			return d, err
+// change changes a drain in the store and in memory, and records an event.
+func (s *Drains) change(ctx context.Context, place, verb string, change func(*tx) (changed int64, err error)) error {
+	err := s.store.write(ctx, engine.Flushed, transaction.RecordLocks(drainSource), func(t *tx) error {
+		if changed, err := change(t); err != nil || changed == 0 {
+			return cmp.Or(err, ErrNotFound)
 		}
-		return d, t.RecordOwn(drainSource, events.Payload{
+		return t.RecordOwn(drainSource, events.Payload{
 			Resource: "/providers/Portico.Operations/drains/" + url.PathEscape(place), Action: "Portico.Operations/drains" + verb, Status: events.Succeeded,
 		})
 	})
-	if err == nil {
-		err = s.Refresh(ctx)
-	}
-	return d, err
+	return cmp.Or(err, s.Refresh(ctx))
 }

@@ -2,7 +2,6 @@ package inventory
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -58,8 +57,8 @@ func (s *Store) RetireRegion(ctx context.Context, region string) (Retirement, er
 		return r.found, err
 	}
 	err := s.eachSubscription(ctx, func(sub Subscription) error { return r.forgetIn(ctx, sub) })
-	if _, undrained := s.Drains.End(ctx, region); err == nil && !errors.Is(undrained, ErrNotFound) {
-		err = undrained
+	if err == nil && s.Drains.Is(region) {
+		err = s.Drains.End(ctx, region)
 	}
 	return r.found, err
 }

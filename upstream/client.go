@@ -123,6 +123,10 @@ func New(o Options) *Client {
 	return c
 }
 
+// SetDrained sets the function that reports whether a region, or an address, is out for
+// maintenance now. Such an address is called only if no other one of its endpoint can be.
+func (c *Client) SetDrained(is func(place string) bool) { c.registry.SetDrained(is) }
+
 // Close closes idle connections.
 func (c *Client) Close() {
 	c.mu.Lock()

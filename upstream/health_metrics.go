@@ -13,6 +13,7 @@ import (
 type healthCollector struct {
 	client                                                               *Client
 	up, circuit, ejected, opened, ejections, probes, outstanding, region *prometheus.Desc
+	drained, regionDrained                                               *prometheus.Desc
 }
 
 func newHealthCollector(c *Client) *healthCollector {
@@ -28,7 +29,9 @@ func newHealthCollector(c *Client) *healthCollector {
 		ejections: describe("ejections_total", "How often an address was ejected, for errors or for being slow.", "reason"),
 		probes: describe("probes_total",
 			"Probes of an address, by outcome: good, unwell (connected, but without the expected answer) or unreachable.", "outcome"),
-		outstanding: describe("calls_in_flight", "Calls to an address in progress."),
+		outstanding:   describe("calls_in_flight", "Calls to an address in progress."),
+		drained:       describe("drained", "Whether an address, or its region, is out for maintenance."),
+		regionDrained: prometheus.NewDesc("portico_region_drained", "Whether a region is out for maintenance.", []string{"region"}, nil),
 		region: prometheus.NewDesc("portico_region_up",
 			"Whether calls to a region are made: 0 if no address of its endpoints can be reached, so that calls are refused.", []string{"region"}, nil),
 	}
@@ -36,7 +39,7 @@ func newHealthCollector(c *Client) *healthCollector {
 
 // Describe implements [prometheus.Collector].
 func (h *healthCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{h.up, h.circuit, h.ejected, h.opened, h.ejections, h.probes, h.outstanding, h.region} {
+	for _, d := range []*prometheus.Desc{h.up, h.circuit, h.ejected, h.opened, h.ejections, h.probes, h.outstanding, h.region, h.drained, h.regionDrained} {
 		to <- d
 	}
 }
@@ -46,6 +49,7 @@ func (h *healthCollector) Collect(to chan<- prometheus.Metric) {
 	now := h.client.now()
 	for region, conditions := range h.client.conditions(now) {
 		to <- prometheus.MustNewConstMetric(h.region, prometheus.GaugeValue, gaugeValue(Overall(conditions) != Down), region)
+		to <- prometheus.MustNewConstMetric(h.regionDrained, prometheus.GaugeValue, gaugeValue(h.client.registry.Drained(region)), region)
 	}
 	for _, a := range h.client.registry.Addresses() {
 		s, at := a.State(now), endpointLabel(a)
@@ -56,6 +60,7 @@ func (h *healthCollector) Collect(to chan<- prometheus.Metric) {
 			to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), append([]string{a.Region, at}, labels...)...)
 		}
 		gauge(h.up, gaugeValue(s.Up))
+		gauge(h.drained, gaugeValue(h.client.registry.Drained(a.Region) || h.client.registry.Drained(a.Name)))
 		gauge(h.circuit, float64(s.Circuit))
 		gauge(h.ejected, gaugeValue(s.Ejected))
 		gauge(h.outstanding, float64(s.Outstanding))

@@ -48,7 +48,7 @@ func (l *listener) allRegions() []api.Region {
 }
 
 func (l *listener) regionOf(r regions.Region) api.Region {
-	shown := api.Region{Name: r.Name, DisplayName: r.DisplayName, PairedRegion: r.PairedRegion, Endpoints: []api.Endpoint{}}
+	shown := api.Region{Name: r.Name, DisplayName: r.DisplayName, PairedRegion: r.PairedRegion, Endpoints: []api.Endpoint{}, Drain: l.drainOf(r.Name)}
 	var conditions []upstream.Condition
 	for _, p := range l.Config.Map.Providers() {
 		endpoints, states := l.endpointsOf(p, r.Name)
@@ -78,7 +78,7 @@ func (l *listener) endpointsOf(p *regions.Provider, region string) (all []api.En
 	}
 	for _, e := range order {
 		s := l.Upstream.Status(e)
-		shown := endpointOf(p, types[e], s)
+		shown := l.endpointOf(p, types[e], s)
 		for _, name := range types[e] {
 			if t := p.TypeNamed(name); l.failsLists(t, region, s.State) {
 				shown.FailingLists = append(shown.FailingLists, t.FullName)
@@ -95,10 +95,12 @@ func (l *listener) failsLists(t *regions.ResourceType, region string, state upst
 		(state == upstream.Down || l.Lists.Failing(t.FullName, region))
 }
 
-func endpointOf(p *regions.Provider, types []string, s upstream.EndpointStatus) api.Endpoint {
+func (l *listener) endpointOf(p *regions.Provider, types []string, s upstream.EndpointStatus) api.Endpoint {
 	e := api.Endpoint{Namespace: p.Namespace, Contact: p.Contact, ResourceTypes: types, State: s.State.String(), Shed: s.Shed, LastShed: timeOf(s.LastShed)}
 	for _, a := range s.Addresses {
-		e.Addresses = append(e.Addresses, addressOf(a))
+		shown := addressOf(a)
+		shown.Drain = l.drainOf(a.URL)
+		e.Addresses = append(e.Addresses, shown)
 	}
 	return e
 }

@@ -37,6 +37,8 @@ func (l *listener) handlers() map[string]handler {
 		"GET /admin/status":                    l.getStatus,
 		"GET /admin/regions":                   l.listRegions,
 		"POST /admin/regions/{region}/retire":  l.retireRegion,
+		"POST /admin/drains":                   l.orderDrain(false),
+		"POST /admin/drains/end":               l.orderDrain(true),
 		"GET /admin/providers":                 l.listProviders,
 		"GET /admin/subscriptions":             l.listSubscriptions,
 		"GET /admin/subscriptions/{id}":        l.getSubscription,

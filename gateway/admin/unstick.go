@@ -97,7 +97,13 @@ func checkOrder(o *api.UnstickOrder) error {
 		return arm.NewError(arm.InvalidRequestContent, "giving up an event requires a reason").WithTarget("reason")
 	case o.Step == api.Forget && strings.TrimSpace(o.Reason) == "":
 		return arm.NewError(arm.InvalidRequestContent, "forgetting requires a reason").WithTarget("reason")
-	case len(o.Reason) > longestReason || strings.ContainsFunc(o.Reason, func(c rune) bool { return !unicode.IsPrint(c) }):
+	}
+	return checkReason(o.Reason)
+}
+
+// checkReason refuses a reason that the audit log cannot show.
+func checkReason(reason string) error {
+	if len(reason) > longestReason || strings.ContainsFunc(reason, func(c rune) bool { return !unicode.IsPrint(c) }) {
 		return arm.NewError(arm.InvalidRequestContent, "a reason is printable text of at most 512 bytes").WithTarget("reason")
 	}
 	return nil

@@ -65,12 +65,9 @@ func (p *Proxy) Serve(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 // a resource that exists, so the store decides.
 func (p *Proxy) checkDrain(x *exchange.Exchange, d *Resolved) (retryReason, error) {
 	q := x.Request
-	if q.Method != http.MethodPut || q.Class != routing.Instance || q.Type.Kind != regions.Tracked || d.Row != nil {
-		return ended, nil
-	}
 	drain, drained := p.Store.Drains.At(d.Region)
 	switch {
-	case !drained:
+	case !drained || q.Method != http.MethodPut || q.Class != routing.Instance || q.Type.Kind != regions.Tracked || d.Row != nil:
 		return ended, nil
 	case d.mayRetry(overtaken):
 		return overtaken, nil

@@ -17,7 +17,8 @@
 //
 // The last two reasons fail open: an endpoint that has lost all its addresses to them
 // is called as if they were healthy. Only if neither calls nor probes can connect to
-// any address is nothing sent: [Down].
+// any address is nothing sent: [Down]. An address that is out for maintenance is called
+// last.
 package health
 
 import (
@@ -73,7 +74,9 @@ func (s *Set) Choose(now time.Duration, random uint64, tried Tried) (c Choice, o
 }
 
 // tiers returns the addresses to call, the best first.
-func (v *snapshot) tiers() [3][]*member { return [...][]*member{v.healthy, v.usable, v.unconfirmed} }
+func (v *snapshot) tiers() [4][]*member {
+	return [...][]*member{v.healthy, v.usable, v.unconfirmed, v.drained}
+}
 
 // triesFirst reports whether the next call is the trial of a half-open circuit.
 func (v *snapshot) triesFirst() bool {

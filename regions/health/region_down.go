@@ -25,7 +25,7 @@ const (
 // Check returns nil if an address can be called, else a *[Down].
 func (s *Set) Check(now time.Duration) error {
 	v := s.current(now)
-	if len(v.usable) > 0 || len(v.trials) > 0 || len(v.unconfirmed) > 0 {
+	if len(v.usable) > 0 || len(v.trials) > 0 || len(v.unconfirmed) > 0 || len(v.drained) > 0 {
 		return nil
 	}
 	return s.downError(v, now)

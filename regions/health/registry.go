@@ -14,6 +14,7 @@ type Registry struct {
 	settings   atomic.Pointer[Settings]
 	notify     func(Change)
 	generation atomic.Uint64 // incremented by every change
+	drained    atomic.Pointer[func(place string) bool]
 
 	mu        sync.Mutex
 	addresses map[string]*Address
@@ -32,6 +33,17 @@ func New(s Settings, notify func(Change)) *Registry {
 func (r *Registry) Configure(s Settings) {
 	r.settings.Store(&s)
 	r.invalidate()
+}
+
+// SetDrained sets the function that reports whether a region, or an address, is out for
+// maintenance now.
+func (r *Registry) SetDrained(is func(place string) bool) { r.drained.Store(&is) }
+
+// Drained reports whether a region is out for maintenance, or the address of a name.
+func (r *Registry) Drained(name string) bool {
+	place, _, _ := strings.Cut(name, " ") // an identity may follow the address
+	is := r.drained.Load()
+	return is != nil && (*is)(place)
 }
 
 // invalidate makes every set rebuild its snapshot before the next choice.

@@ -20,6 +20,9 @@ type Set struct {
 	rebuild  sync.Mutex
 }
 
+// drainAge bounds the age of a snapshot, which does not learn that an address is drained.
+const drainAge = time.Second
+
 // member is an address and its index in a set.
 type member struct {
 	*Address
@@ -34,6 +37,7 @@ type snapshot struct {
 	usable      []*member // called if none is healthy
 	trials      []*member // half-open, no trial running
 	unconfirmed []*member // open, but the last probe connected
+	drained     []*member // closed, but out for maintenance; called last
 	ramping     bool      // a healthy one is in slow start
 	nextTrial   time.Duration
 }
@@ -66,12 +70,17 @@ func (s *Set) buildSnapshot(now time.Duration) *snapshot {
 	for _, m := range s.members {
 		m.Advance(now)
 	}
-	v := &snapshot{generation: s.registry.generation.Load(), until: math.MaxInt64, nextTrial: math.MaxInt64}
+	v := &snapshot{generation: s.registry.generation.Load(), until: now + drainAge, nextTrial: math.MaxInt64}
 	ignored := s.ignoredEjections()
+	var untried []*member
 	for _, m := range s.members {
 		m.mu.Lock()
-		shut := m.circuit.state != Closed
+		shut, drained := m.circuit.state != Closed, s.registry.Drained(m.Name)
 		switch {
+		case drained && !shut:
+			v.drained = append(v.drained, m)
+		case drained && m.circuit.state == HalfOpen && !m.circuit.trialRunning:
+			untried = append(untried, m)
 		case m.circuit.state == HalfOpen && !m.circuit.trialRunning:
 			v.trials = append(v.trials, m)
 		case m.circuit.state == Open && m.probes.enabled && !m.probes.unreachable:
@@ -87,7 +96,7 @@ func (s *Set) buildSnapshot(now time.Duration) *snapshot {
 		if m.ramping {
 			v.until = min(v.until, m.returnedAt+s.registry.settings.Load().SlowStart)
 		}
-		if !shut {
+		if !shut && !drained {
 			v.usable = append(v.usable, m)
 			if !m.probes.failing && (!m.ejection.on || ignored[m]) {
 				v.healthy = append(v.healthy, m)
@@ -95,6 +104,9 @@ func (s *Set) buildSnapshot(now time.Duration) *snapshot {
 			}
 		}
 		m.mu.Unlock()
+	}
+	if len(v.healthy) == 0 {
+		v.trials = append(v.trials, untried...)
 	}
 	return v
 }

@@ -32,18 +32,25 @@ func regionsCommand(p Program) *cobra.Command {
 			{Title: "CALLS", Cell: func(r regionRow) string { return number(r.address.Requests) }, Right: true, Drop: 5},
 			{Title: "FAILED", Cell: func(r regionRow) string { return number(r.address.Failures) }, Right: true, Drop: 4},
 			{Title: "NOW", Cell: func(r regionRow) string { return strconv.Itoa(r.address.InFlight) }, Right: true, Drop: 6},
-			{Title: "REASON", Cell: func(r regionRow) string { return cmp.Or(r.address.Reason, r.address.Distrust) }, Least: 10, Drop: 1},
+			{Title: "REASON", Cell: func(r regionRow) string { return r.reason() }, Least: 10, Drop: 1},
 			{Title: "CERTIFICATE UNTIL", Time: func(r regionRow) time.Time { return instant(r.address.CertificateEnds) }, Wide: true},
 			{Title: "CIRCUIT", Cell: func(r regionRow) string { return r.address.Circuit }, Wide: true},
 			{Title: "CONTACT", Cell: func(r regionRow) string { return r.endpoint.Contact }, Wide: true},
 			{Title: "TYPES", Cell: func(r regionRow) string { return strings.Join(r.endpoint.ResourceTypes, ",") }, Wide: true},
 		},
 	}
-	return l.command(p, "regions", "Show the regions, and the state of each address of their endpoints",
+	c := l.command(p, "regions", "Show the regions, and the state of each address of their endpoints",
 		`Show the regions, and the state of each address of their endpoints.
 
 A line is an address, as the gateway that answers sees it. CALLS and FAILED count since it
 started, NOW counts the calls under way.`)
+	c.AddCommand(regionsDrainCommand(p), regionsUndrainCommand(p))
+	return c
+}
+
+// reason returns why an address is not used as others are.
+func (r regionRow) reason() string {
+	return cmp.Or(drainText(r.address.Drain), drainText(r.region.Drain), r.address.Reason, r.address.Distrust)
 }
 
 // state returns the address's state, or the region's in a row without an address.

@@ -71,8 +71,11 @@ func (a *serviceCommand) writeStatus(to io.Writer, s api.Status, now time.Time) 
 	const indent = "          "
 	for _, p := range s.Problems {
 		style := terminal.Yellow
-		if p.Severity == api.Critical {
+		switch p.Severity {
+		case api.Critical:
 			style = terminal.Red
+		case api.Planned:
+			style = terminal.Plain
 		}
 		text := indent + terminal.Clean(strings.TrimSpace(p.Summary+" "+p.Detail)) + "\n"
 		if more := about(p, a.format, now); more != "" {

@@ -12,13 +12,13 @@ var drainOperations = []Operation{
 		Content: DrainOrder{}, Answer: Drain{}, Status: http.StatusOK,
 	},
 	{
-		Method: http.MethodPost, Path: "/admin/drains/end", Summary: "Ends a maintenance before its time.",
-		Content: DrainEnd{}, Answer: Drain{}, Status: http.StatusOK,
+		Method: http.MethodPost, Path: "/admin/drains/end", Summary: "Ends the maintenance of a region or an address before its time.",
+		Content: DrainOrder{}, Answer: Drain{}, Status: http.StatusOK,
 	},
 }
 
-// Drain is the maintenance of a region or of an address: nothing new is created in the region,
-// and an address gets no new calls if another one can take them.
+// Drain is the maintenance of a region, where nothing new is created, or of an address, which is
+// called only if no other one of its endpoint can be.
 type Drain struct {
 	Reason string    `json:"reason"`
 	By     string    `json:"by,omitempty"` // the name of the operator's token
@@ -26,16 +26,10 @@ type Drain struct {
 	Until  time.Time `json:"until"` // when it ends by itself
 }
 
-// DrainOrder is an order to drain either a region or an address, for at most seven days.
+// DrainOrder names either a region or an address. Reason and Until are not needed to end a drain.
 type DrainOrder struct {
 	Region  string    `json:"region,omitempty"`
 	Address string    `json:"address,omitempty"` // such as https://10.0.0.5:8443
-	Reason  string    `json:"reason"`
-	Until   time.Time `json:"until"`
-}
-
-// DrainEnd names the drained region or address.
-type DrainEnd struct {
-	Region  string `json:"region,omitempty"`
-	Address string `json:"address,omitempty"`
+	Reason  string    `json:"reason,omitempty"`
+	Until   time.Time `json:"until,omitzero"` // at most seven days away
 }

@@ -39,7 +39,7 @@ type Parameter struct{ Name, Summary string }
 // Operations returns all operations of the listener below /admin/.
 func Operations() []Operation {
 	return slices.Concat(
-		statusOperations, regionOperations, retirementOperations, providerOperations, subscriptionOperations, resourceOperations,
+		statusOperations, regionOperations, drainOperations, retirementOperations, providerOperations, subscriptionOperations, resourceOperations,
 		jobOperations, deploymentOperations, doubtOperations, fenceOperations, lockOperations, roleOperations, sweepOperations, deletionOrderOperations,
 		changeOperations, sinkOperations, reloadOperations, unstickOperations, consoleOperations, explainOperations, documentOperations,
 	)

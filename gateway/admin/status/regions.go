@@ -18,6 +18,10 @@ const (
 func (f *finding) regions(all []api.Region) {
 	now, seen := time.Now(), map[string]bool{} // several endpoints may have an address
 	for _, r := range all {
+		if r.Drain != nil {
+			f.drained(api.RegionDrained, r.Name, r.State, r.Drain)
+			continue
+		}
 		for _, e := range r.Endpoints {
 			if e.LastShed != nil && now.Sub(*e.LastShed) < lately {
 				f.add(api.Problem{Code: api.ProviderSheds, Subject: r.Name, Since: e.LastShed, Count: int(min(e.Shed, 1<<31)), Advice: ask(e),
@@ -28,7 +32,7 @@ func (f *finding) regions(all []api.Region) {
 					Summary: fmt.Sprintf("%s in %s answers lists with errors or too late.", e.Namespace, r.Name)})
 			}
 			for _, a := range e.Addresses {
-				if a.State == api.Down && !untrusted(a) {
+				if a.State == api.Down && a.Drain == nil && !untrusted(a) {
 					f.down(r, e, a)
 				}
 				if key := r.Name + " " + a.URL; !seen[key] {
@@ -41,7 +45,17 @@ func (f *finding) regions(all []api.Region) {
 	f.addOutages()
 }
 
+// drained reports a drain in place of all other problems there.
+func (f *finding) drained(code, place, state string, d *api.Drain) {
+	f.add(api.Problem{Code: code, Subject: place, Since: &d.Since,
+		Summary: fmt.Sprintf("%s is out for maintenance until %s (%s; it is %s).", place, d.Until.Format(time.RFC3339), strings.TrimSuffix(d.Reason, "."), state)})
+}
+
 func (f *finding) address(region string, e api.Endpoint, a api.Address, now time.Time) {
+	if a.Drain != nil {
+		f.drained(api.AddressDrained, a.URL, a.State, a.Drain)
+		return
+	}
 	if untrusted(a) {
 		f.add(api.Problem{Code: api.Untrusted, Subject: a.URL, Since: a.LastDistrust, Advice: ask(e),
 			Summary: fmt.Sprintf("Calls to an address in %s fail: %s.", region, distrustText(a.Distrust))})
