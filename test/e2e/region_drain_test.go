@@ -36,7 +36,7 @@ func TestDrainOfARegion(t *testing.T) {
 		} {
 			runCommand(t, first, 1, append([]string{"regions", "drain", "--reason", "rack move"}, args...)...)
 		}
-		if _, said := runCommand(t, first, 1, "regions", "drain", "mars", "--reason", "r", "--until", "2h"); !strings.Contains(said, "eastus, global, northeurope, westus") {
+		if _, said := runCommand(t, first, 1, "regions", "drain", "mars", "--reason", "r", "--until", "2h"); !strings.Contains(said, "eastus, global, northeurope, westus, http") {
 			t.Errorf("it says %q", said)
 		}
 		if _, said := runCommand(t, first, 1, "regions", "drain", w.Contoso("eastus").URL, "--reason", "r", "--until", "2h"); !strings.Contains(said, "drain its region") {
@@ -84,7 +84,7 @@ func TestDrainOfARegion(t *testing.T) {
 			}
 		}
 		onlyPlanned(t, other, "regionDrained")
-		if said, _ := runCommand(t, other, 0, "status"); !strings.Contains(said, "rack move; it is down") {
+		if said, _ := runCommand(t, other, 0, "status"); !strings.Contains(said, "rack move. It is down") {
 			t.Errorf("%s", said)
 		}
 	})

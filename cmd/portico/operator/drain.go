@@ -12,7 +12,9 @@ import (
 	"portico/gateway/admin/api"
 )
 
-const drainHelp = `Take a region, or an address of one, out for maintenance until a time.
+func regionsDrainCommand(p Program) *cobra.Command {
+	var reason, until string
+	c := orderDrainCommand(p, "drain", "Take a region or an address out for maintenance", `Take a region, or an address of one, out for maintenance until a time.
 
 Nothing new is created in the region. Reads, updates and deletions go on as long as it
 answers, jobs wait for it, and its outages are no problems and raise no alerts. An address
@@ -21,13 +23,7 @@ gets no new calls while another one of its endpoint can be called.
   portico regions drain eastus --reason "rack move" --until 06:00
   portico regions drain https://10.0.0.5:8443 --reason "new disk" --until 2h
 
-The same command again changes the reason and the end. portico regions undrain ends it.
-
-` + findingService
-
-func regionsDrainCommand(p Program) *cobra.Command {
-	var reason, until string
-	c := orderDrainCommand(p, "drain", "is", "Take a region or an address out for maintenance", drainHelp, "/admin/drains", func(o *api.DrainOrder) (err error) {
+The same command again changes the reason and the end. portico regions undrain ends it.`, "/admin/drains", func(o *api.DrainOrder) (err error) {
 		o.Reason = reason
 		o.Until, err = timeAhead(until, time.Now().UTC())
 		return err
@@ -38,28 +34,24 @@ func regionsDrainCommand(p Program) *cobra.Command {
 	return c
 }
 
-func regionsUndrainCommand(p Program) *cobra.Command {
-	return orderDrainCommand(p, "undrain", "was", "End the maintenance of a region or an address", "End the maintenance of a region, or of an address, before its time.\n\n"+
-		findingService, "/admin/drains/end", func(*api.DrainOrder) error { return nil })
-}
-
-// orderDrainCommand returns a command whose answer, a drain, is, or was.
-func orderDrainCommand(p Program, verb, is, short, long, path string, complete func(*api.DrainOrder) error) *cobra.Command {
+// orderDrainCommand returns a command that sends an order. complete adds what its flags say.
+func orderDrainCommand(p Program, verb, short, long, path string, complete func(*api.DrainOrder) error) *cobra.Command {
 	a := newServiceCommand(p)
 	a.mustName = true
 	c := &cobra.Command{
-		Use: verb + " REGION|ADDRESS", Short: short, Long: long, Args: cobra.ExactArgs(1), ValidArgsFunction: onlyFirst(completeRegions),
+		Use: verb + " REGION|ADDRESS", Short: short, Long: long + "\n\n" + findingService, Args: cobra.ExactArgs(1), ValidArgsFunction: onlyFirst(completeRegions),
 		RunE: func(c *cobra.Command, args []string) error {
 			o := api.DrainOrder{Region: args[0]}
 			if strings.Contains(args[0], "://") {
-				o.Region, o.Address = "", args[0]
+				o = api.DrainOrder{Address: args[0]}
 			}
 			if err := complete(&o); err != nil {
 				return err
 			}
 			return a.withClient(func(client *api.Client) error {
-				return send(c.Context(), a, client, a.out, api.Request{Method: http.MethodPost, Path: path, Content: o}, func(to io.Writer, d api.Drain) error {
-					_, err := fmt.Fprintf(to, "%s %s %s.\n", args[0], is, drainText(&d))
+				r := api.Request{Method: http.MethodPost, Path: path, Content: o}
+				return send(c.Context(), a, client, a.out, r, func(to io.Writer, d api.Drain) error {
+					_, err := fmt.Fprintf(to, "%s %s: %s\n", verb, args[0], drainText(&d))
 					return err
 				})
 			})
@@ -67,7 +59,6 @@ func orderDrainCommand(p Program, verb, is, short, long, path string, complete f
 	}
 	a.Flags(c)
 	a.outputFlags(c)
-	a.jsonFlag(c)
 	return c
 }
 
@@ -94,5 +85,5 @@ func drainText(d *api.Drain) string {
 	if d == nil {
 		return ""
 	}
-	return fmt.Sprintf("draining until %s (%s)", d.Until.UTC().Format(time.DateTime), d.Reason)
+	return fmt.Sprintf("draining until %s (%s)", d.Until.UTC().Format("2006-01-02 15:04"), d.Reason)
 }

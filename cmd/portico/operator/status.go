@@ -71,11 +71,8 @@ func (a *serviceCommand) writeStatus(to io.Writer, s api.Status, now time.Time) 
 	const indent = "          "
 	for _, p := range s.Problems {
 		style := terminal.Yellow
-		switch p.Severity {
-		case api.Critical:
+		if p.Severity == api.Critical {
 			style = terminal.Red
-		case api.Planned:
-			style = terminal.Plain
 		}
 		text := indent + terminal.Clean(strings.TrimSpace(p.Summary+" "+p.Detail)) + "\n"
 		if more := about(p, a.format, now); more != "" {

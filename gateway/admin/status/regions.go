@@ -1,7 +1,9 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"portico/gateway/admin/api"
@@ -18,8 +20,7 @@ const (
 func (f *finding) regions(all []api.Region) {
 	now, seen := time.Now(), map[string]bool{} // several endpoints may have an address
 	for _, r := range all {
-		if r.Drain != nil {
-			f.drained(api.RegionDrained, r.Name, r.State, r.Drain)
+		if f.drained(api.RegionDrained, r.Name, r.State, r.Drain) {
 			continue
 		}
 		for _, e := range r.Endpoints {
@@ -45,15 +46,18 @@ func (f *finding) regions(all []api.Region) {
 	f.addOutages()
 }
 
-// drained reports a drain in place of all other problems there.
-func (f *finding) drained(code, place, state string, d *api.Drain) {
-	f.add(api.Problem{Code: code, Subject: place, Since: &d.Since,
-		Summary: fmt.Sprintf("%s is out for maintenance until %s (%s; it is %s).", place, d.Until.Format(time.RFC3339), strings.TrimSuffix(d.Reason, "."), state)})
+// drained reports a drain, in place of all other problems there, and whether there is one.
+func (f *finding) drained(code, place, state string, d *api.Drain) bool {
+	if d != nil {
+		text := fmt.Sprintf("%s is out for maintenance until %s, ordered by %s: %s. It is %s.", place, d.Until.Format(time.RFC3339),
+			cmp.Or(d.By, "an operator"), strings.TrimSuffix(d.Reason, "."), state)
+		f.add(api.Problem{Code: code, Subject: place, Since: &d.Since, Summary: text})
+	}
+	return d != nil
 }
 
 func (f *finding) address(region string, e api.Endpoint, a api.Address, now time.Time) {
-	if a.Drain != nil {
-		f.drained(api.AddressDrained, a.URL, a.State, a.Drain)
+	if f.drained(api.AddressDrained, a.URL, a.State, a.Drain) {
 		return
 	}
 	if untrusted(a) {
