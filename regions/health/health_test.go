@@ -371,3 +371,41 @@ func TestChoosingDoesNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// A drained address gets calls only if no other one can be called, whatever its own state, and
+// is tried again in that case.
+func TestDrainedAddressComesLast(t *testing.T) {
+	w := newWorld(t, sample(), 3)
+	var drained []string
+	w.registry.SetDrained(func(place string) bool { return slices.Contains(drained, place) })
+	drain := func(places ...string) {
+		drained = places
+		w.now += drainAge
+	}
+	want := func(all ...bool) {
+		t.Helper()
+		for i, n := range w.calls(60, w.fine) {
+			if n > 0 != all[i] {
+				t.Fatalf("%s got %d calls", w.address(i).Name, n)
+			}
+		}
+	}
+	want(true, true, true)
+	drain("https://a")
+	want(false, true, true)
+	drain("https://a", "https://b")
+	want(false, false, true)
+	w.refuse(2, sample().Failures)
+	want(true, true, false)
+	w.refuse(0, sample().Failures)
+	w.refuse(1, sample().Failures)
+	if err := w.set.Check(w.now); err == nil {
+		t.Fatal("somebody is there")
+	}
+	w.now += sample().MaxOpen
+	w.calls(3, w.fine) // one trial each
+	w.now += sample().SlowStart
+	want(false, false, true)
+	drain()
+	want(true, true, true)
+}

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"portico/access/roles"
 	adminapi "portico/gateway/admin/api"
+	"portico/inventory"
 )
 
 // explained asks the admin listener.
@@ -94,6 +96,14 @@ func TestExplain(t *testing.T) {
 	s.says(put(deployment, deploymentOf("Complete", "", machineIn("a", `, "location": "nowhere"`))), adminapi.Refused, "handler", "", "400 InvalidTemplateDeployment")
 	s.says(adminapi.Question{Method: "POST", Path: groupPath("g") + "/exportTemplate" + own}, adminapi.Refused, "classification", "", "400 ResourceTypeNotSupported")
 	s.says(adminapi.Question{Method: "GET", Path: groupPath("g") + "%2f.."}, adminapi.Refused, "classification", "", "400 InvalidRequestUri")
+
+	must(t, s.store.Drains.Put(t.Context(), inventory.Drain{Place: "eastus", Reason: "rack move", Until: s.store.Now().Add(time.Hour)}))
+	drained := s.says(put(machinePath("g", "new")+api, eastus), adminapi.Refused, "place", "content", "503 LocationUnderMaintenance")
+	if drained.Verdict.RetryAfter != "60" || !strings.Contains(drained.Verdict.Message, "rack move") {
+		t.Errorf("%+v", drained.Verdict)
+	}
+	s.says(put(deployment, deploymentOf("Complete", "", machineIn("a", `, "location": "eastus"`))), adminapi.Answered, "", "", "201")
+	must(t, s.store.Drains.End(t.Context(), "eastus"))
 
 	list := s.says(adminapi.Question{Method: "GET", Path: inSubscription + "/providers/Contoso.Compute/virtualMachines" + api}, adminapi.Forwarded, "", "coverage", "merged from the answers of Contoso.Compute in westus")
 	if len(list.Calls) != 1 || list.Calls[0].Purpose != adminapi.List || list.Calls[0].Region != "westus" {
