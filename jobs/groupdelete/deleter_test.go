@@ -381,6 +381,35 @@ func TestTransientFailuresAreRetried(t *testing.T) {
 	}
 }
 
+// A deletion that waits for a drained region uses up neither its limit nor the budget of a
+// resource, and goes on once the region is back.
+func TestDeletionWaitsForADrainedRegion(t *testing.T) {
+	y := newDeletionBench(t, 2, "300ms")
+	back := false
+	y.answer = func(string, int) (int, string) {
+		y.mu.Lock()
+		defer y.mu.Unlock()
+		if back {
+			return 0, ""
+		}
+		return 500, "{}"
+	}
+	if err := y.Store.Drains.Put(t.Context(), inventory.Drain{Place: "westus", Reason: "rack move", Until: time.Now().Add(time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	const limit = 5 * time.Second
+	y.begin()
+	y.deletes(y.Store, func(k *groupdelete.Deleter) { k.Budget, k.Limit = time.Millisecond, limit })
+	y.Within("a wait beyond the limit", func() bool {
+		p, err := groupdelete.ReadPayload(y.Load(y.job.ID))
+		return err == nil && p.Drained > limit || y.Load(y.job.ID).State.Ended()
+	})
+	y.count(func() int { back = true; return 0 })
+	if job, p := y.ended(); job.State != jobrow.Done {
+		t.Errorf("%v %s", job.State, p.Fault)
+	}
+}
+
 // What stands before a provider says nothing of a resource, be it with a 404 or with a 200.
 func TestAnswersOfOthersAreNoDeletions(t *testing.T) {
 	y := newDeletionBench(t, 4, "1m")
