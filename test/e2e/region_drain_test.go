@@ -16,7 +16,8 @@ import (
 func TestDrainOfARegion(t *testing.T) {
 	t.Parallel()
 	w := harness.NewWorld(t, harness.WorldOptions{
-		Replicas: 2, Config: harness.Config{Postgres: harness.StartPostgres(t).CreateDatabase(t, "drains"), Extra: batchSettings},
+		Replicas: 2, Config: harness.Config{Postgres: harness.StartPostgres(t).CreateDatabase(t, "drains"),
+			Extra: batchSettings + "deployments: {transientBudget: 1s}\ngroupDelete: {transientBudget: 1s}\n"},
 	})
 	first, other := w.Replicas[0], w.Replicas[1]
 	for _, group := range []string{"rg", "going"} {

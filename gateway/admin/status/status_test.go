@@ -18,7 +18,7 @@ import (
 func (f *finding) codes() string {
 	var all []string
 	for _, p := range f.sorted() {
-		if p.Summary == "" || p.Severity != api.Critical && p.Severity != api.Warning {
+		if p.Summary == "" || !slices.Contains([]string{api.Critical, api.Warning, api.Planned}, p.Severity) {
 			all = append(all, fmt.Sprintf("%+v", p))
 		}
 		all = append(all, strings.TrimSpace(p.Code+" "+p.Subject))
@@ -50,6 +50,9 @@ func TestProblemsOfRegions(t *testing.T) {
 	ending.CertificateEnds, ended.CertificateEnds, lasting.CertificateEnds = ago(-time.Hour), ago(time.Hour), ago(-1000*time.Hour)
 	downDistrusted, leftDistrusted := down, left
 	downDistrusted.Distrust, downDistrusted.LastDistrust, leftDistrusted.Distrust, leftDistrusted.LastDistrust = "tls_host", ago(time.Second), "tls_host", ago(time.Second)
+	drain := &api.Drain{Reason: "rack move.", By: "ops", Since: time.Now(), Until: time.Now().Add(time.Hour)}
+	drained, drainedAddress := region(api.Down, endpoint(api.Down, down, distrusted, ended)), down
+	drained.Drain, drainedAddress.Drain = drain, drain
 	for _, c := range []struct {
 		region api.Region
 		want   string
@@ -69,6 +72,8 @@ func TestProblemsOfRegions(t *testing.T) {
 		{region(api.Up, endpoint(api.Up, ending)), "certificateEnds http://a"},
 		{region(api.Up, endpoint(api.Up, ended)), "certificateEnded http://a"},
 		{region(api.Up, endpoint(api.Up, lasting)), ""},
+		{drained, "regionDrained westus"},
+		{region(api.Degraded, endpoint(api.Degraded, drainedAddress, up)), "addressDrained http://b"},
 	} {
 		f := newFinding()
 		f.regions([]api.Region{c.region})
