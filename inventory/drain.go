@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -39,10 +40,13 @@ const (
 type Drains struct {
 	store *Store
 	known atomic.Pointer[map[string]Drain] // by place, with some whose time is over
+	read  sync.Mutex                       // so that no earlier read replaces a later one
 }
 
 // Refresh reads the drains that this and other gateways have recorded.
 func (s *Drains) Refresh(ctx context.Context) error {
+	s.read.Lock()
+	defer s.read.Unlock()
 	known := map[string]Drain{}
 	err := s.store.engine.Read(ctx).Each(func(scan engine.Scanner) error {
 		var d Drain

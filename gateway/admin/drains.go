@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ const longestDrain = 7 * 24 * time.Hour
 func (l *listener) orderDrain(ends bool) handler {
 	return func(w http.ResponseWriter, r *http.Request) (int, any, error) {
 		var o api.DrainOrder
-		err := readBody(w, r, &o)
+		err := cmp.Or(readBody(w, r, &o), l.Store.Drains.Refresh(r.Context()))
 		place := arm.Location(o.Region) + strings.ToLower(strings.TrimSuffix(o.Address, "/")) // the map has no place with both
 		if err == nil {
 			err = l.checkDrain(&o, place, ends)
