@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
@@ -172,6 +173,16 @@ func TestAdminAnswersAsItIsDescribed(t *testing.T) {
 	d.ask(t, 409, "POST", "/admin/jobs/"+job+"/cancel", "")
 	d.ask(t, 200, "POST", "/admin/regions/nowhere/retire", `{"dryRun":true}`)
 	d.ask(t, 409, "POST", "/admin/regions/westus/retire", "")
+	until := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+	d.ask(t, 404, "POST", "/admin/drains", `{"region":"nowhere","reason":"rack move","until":"`+until+`"}`)
+	d.ask(t, 404, "POST", "/admin/drains", `{"region":"eastus","address":"https://a","reason":"rack move","until":"`+until+`"}`)
+	d.ask(t, 400, "POST", "/admin/drains", `{"region":"eastus","until":"`+until+`"}`)
+	d.ask(t, 400, "POST", "/admin/drains", `{"region":"eastus","reason":"rack move"}`)
+	d.ask(t, 200, "POST", "/admin/drains", `{"region":"eastus","reason":"rack move","until":"`+until+`"}`)
+	d.ask(t, 200, "GET", "/admin/regions", "")
+	d.ask(t, 200, "GET", "/admin/status", "")
+	d.ask(t, 200, "POST", "/admin/drains/end", `{"region":"eastus"}`)
+	d.ask(t, 404, "POST", "/admin/drains/end", `{"region":"eastus"}`)
 	check := `{"principalId":"00000000-0000-0000-0000-0000000000f1","tenantId":"` + harness.TenantID + `","action":"Contoso.Compute/virtualMachines/%s","scope":"` + vm + `"}`
 	for _, action := range []string{"read", "write"} {
 		d.ask(t, 200, "POST", "/admin/roles/check", fmt.Sprintf(check, action))
