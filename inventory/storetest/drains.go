@@ -50,7 +50,8 @@ func testDrains(t *testing.T, database Database) {
 	}
 	ends := func(r *bench, place string) error { return r.Drains.End(r.ctx, place) }
 	a.is(ends(a, "eastus"), inventory.ErrNotFound)
-	equal(a, put(a, "eastus", "rack move", began.Add(hour)), inventory.Drain{Place: "eastus", Reason: "rack move", By: "ops", Since: began, Until: began.Add(hour)})
+	d := put(a, "eastus", "rack move", began.Add(hour))
+	equal(a, d, inventory.Drain{Place: "eastus", Reason: "rack move", By: "ops", Since: began, Until: began.Add(hour)})
 	drained("eastus rack move")
 	equal(a, fmt.Sprint(b.Drains.Without([]string{"westus", "eastus"})), "[westus]")
 

@@ -141,7 +141,8 @@ func (t *OperationTracker) Run(ctx context.Context, claim *jobs.Claim) (jobs.Res
 	} else {
 		result, err = t.poll(ctx, claim, follow, row)
 	}
-	if over := t.age(claim) > t.Limit && !t.Prober.Store.Drains.Is(row.Region); over && result.End == jobrow.Waiting && !errors.Is(err, jobrow.ErrLeaseLost) && ctx.Err() == nil {
+	over := t.age(claim) > t.Limit && !t.Prober.Store.Drains.Is(row.Region)
+	if over && result.End == jobrow.Waiting && !errors.Is(err, jobrow.ErrLeaseLost) && ctx.Err() == nil {
 		result.Again = t.Recheck
 		return result, nil
 	}
