@@ -58,7 +58,6 @@ func orderDrainCommand(p Program, verb, short, long, path string, complete func(
 		},
 	}
 	a.Flags(c)
-	a.outputFlags(c)
 	return c
 }
 
