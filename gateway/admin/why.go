@@ -90,7 +90,11 @@ func (q *inquiry) findJob(ctx context.Context, sub string, id [16]byte) error {
 	q.Verdict = fmt.Sprintf("The job (%s) is %s since %s. ", j.Kind, shown.State, api.Stamp(j.Changed))
 	steps, err := q.Store.Jobs.History(ctx, j.Subscription, j.ID)
 	for _, s := range steps {
-		q.Known = append(q.Known, api.WhyEntry{Time: s.At, What: "step", Text: strings.TrimSpace(s.Outcome + " " + s.Did), By: s.Replica})
+		text := strings.TrimSpace(s.Outcome + " " + s.Did)
+		if s.Times > 1 {
+			text = fmt.Sprintf("%d times since %s: %s", s.Times, api.Stamp(s.Since), text)
+		}
+		q.Known = append(q.Known, api.WhyEntry{Time: s.At, What: "step", Text: text, By: s.Replica})
 	}
 	if on := cmp.Or(shown.On, j.Subject); err == nil && strings.HasPrefix(on, "/subscriptions/") {
 		err = q.findID(ctx, on)
@@ -174,7 +178,7 @@ func (q *inquiry) addErrors(ctx context.Context, match func(observe.ErrorAnswer)
 		all = append(all, g.ErrorAnswer)
 	}
 	for _, a := range slices.DeleteFunc(all, func(a observe.ErrorAnswer) bool { return !match(a) }) {
-		text := fmt.Sprintf("%s answered %d %s", a.Method, a.Status, a.Code)
+		text := strings.TrimSpace(fmt.Sprintf("%s answered %d %s (%s) %s", a.Method, a.Status, a.Code, a.Blame, a.Message))
 		q.Known = append(q.Known, api.WhyEntry{Time: a.Time, What: "error", Text: text, By: a.Caller.ID, CorrelationID: a.Correlation, Link: a.Path})
 	}
 }

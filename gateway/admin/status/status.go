@@ -58,11 +58,15 @@ func (s Sources) Find(ctx context.Context) []api.Problem {
 	return f.sorted()
 }
 
-// OfRegions returns those problems of all regions whose subject is one of the named, the worst
-// first.
+// OfRegions returns those problems of all regions that concern one of the named, the worst first.
 func OfRegions(all []api.Region, names []string) []api.Problem {
 	f := newFinding()
 	f.regions(all)
+	for _, name := range names {
+		if o := f.outages[name]; o != nil {
+			names = append(names, o.Subject)
+		}
+	}
 	return slices.DeleteFunc(f.sorted(), func(p api.Problem) bool { return !slices.Contains(names, p.Subject) })
 }
 
