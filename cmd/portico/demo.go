@@ -55,7 +55,7 @@ func demoCommand(stdout, stderr io.Writer) *cobra.Command {
 	c.Flags().StringArrayVar(&d.providers, "provider", nil, "also use a provider of your own: URL, or REGION=URL for each of its regions")
 	c.Flags().StringVar(&d.types, "types", "certify.yaml", "file that describes the types of that provider")
 	c.Flags().StringVar(&d.data, "data", "portico-demo", "folder for the gateway's store and the provider's state")
-	c.Flags().StringVar(&d.signIn, "sign-in", "", "serve over TLS, as az and Terraform require, and a sign-in that accepts everyone at this address, such as 127.0.0.1:8082")
+	c.Flags().StringVar(&d.signIn, "sign-in", "", "serve over TLS, as az and Terraform require, and at this address a sign-in that accepts everyone")
 	c.Flags().BoolVar(&d.tour, "tour", false, "go through the requests step by step: each is shown, and sent when you press Enter")
 	return c
 }

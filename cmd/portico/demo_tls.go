@@ -67,11 +67,12 @@ func (d *demo) serveSignIn(ctx context.Context) error {
 func demoSignIn(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body) // over HTTP/2 a request that is not read is reset, which curl takes for a failure
 	encode := base64.RawURLEncoding.EncodeToString
+	claims := `{"tid":"` + demoTenant + `","oid":"00000000-0000-0000-0000-00000000a110"}`
 	base := "https://" + r.Host + strings.TrimSuffix(r.URL.Path, "/.well-known/openid-configuration")
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]any{ // the client may have gone
 		"issuer": base, "authorization_endpoint": base + "/oauth2/v2.0/authorize", "token_endpoint": base + "/oauth2/v2.0/token",
 		"token_type": "Bearer", "expires_in": 24 * 60 * 60,
-		"access_token": encode([]byte(`{"typ":"JWT","alg":"none"}`)) + "." + encode([]byte(`{"tid":"`+demoTenant+`","oid":"00000000-0000-0000-0000-00000000a110"}`)) + ".",
+		"access_token": encode([]byte(`{"typ":"JWT","alg":"none"}`)) + "." + encode([]byte(claims)) + ".",
 	})
 }

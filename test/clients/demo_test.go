@@ -31,7 +31,7 @@ func startDemo(t *testing.T) (dir, address string) {
 // place of the demo's.
 func block(t *testing.T, page, language, begin, address string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("../..", page))
+	text, err := os.ReadFile(filepath.Join("..", "..", page))
 	harness.OK(t, err)
 	_, rest, found := strings.Cut(string(text), "```"+language+"\n"+begin)
 	rest, _, closed := strings.Cut(rest, "```\n")

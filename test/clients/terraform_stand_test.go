@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,12 +69,12 @@ func terraformAt(t *testing.T, s stand, application, secret string) terraform {
 	t.Helper()
 	program, settings := terraformProgram(t)
 	c := terraform{stand: s, program: program}
-	c.env = append(settings,
-		"SSL_CERT_FILE="+c.Bundle,
-		"ARM_METADATA_HOSTNAME="+strings.TrimPrefix(c.Portico.URL, "https://"),
-		"ARM_TENANT_ID="+harness.TenantID, "ARM_SUBSCRIPTION_ID="+c.SubscriptionID,
-		"ARM_CLIENT_ID="+application, "ARM_CLIENT_SECRET="+secret,
-	)
+	c.env = slices.Concat(settings, []string{
+		"SSL_CERT_FILE=" + c.Bundle,
+		"ARM_METADATA_HOSTNAME=" + strings.TrimPrefix(c.Portico.URL, "https://"),
+		"ARM_TENANT_ID=" + harness.TenantID, "ARM_SUBSCRIPTION_ID=" + c.SubscriptionID,
+		"ARM_CLIENT_ID=" + application, "ARM_CLIENT_SECRET=" + secret,
+	})
 	return c
 }
 

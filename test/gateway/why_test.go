@@ -76,7 +76,7 @@ func TestWhyOfARefusal(t *testing.T) {
 	}
 	// A read has no event, only its answer.
 	s.want(404, "ResourceNotFound", "GET", machinePath("g", "none")+api, "", "x-ms-correlation-request-id", "00000000-0000-0000-0000-0000000000c8")
-	if w := s.why("00000000-0000-0000-0000-0000000000c8"); !strings.HasPrefix(w.Verdict, "Last, at ") || !strings.Contains(w.Verdict, "GET answered 404 ResourceNotFound.") || len(w.Known) != 1 || w.Known[0].Link != machinePath("g", "none") {
+	if w := s.why("00000000-0000-0000-0000-0000000000c8"); !strings.HasPrefix(w.Verdict, "Last, at ") || !strings.Contains(w.Verdict, "GET answered 404 ResourceNotFound (caller) The Resource ") || len(w.Known) != 1 || w.Known[0].Link != machinePath("g", "none") {
 		t.Errorf("%+v", w)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 func regionsDrainCommand(p Program) *cobra.Command {
 	var reason, until string
-	c := orderDrainCommand(p, "drain", "Take a region or an address out for maintenance", `Take a region, or an address of one, out for maintenance until a time.
+	const long = `Take a region, or an address of one, out for maintenance until a time.
 
 Nothing new is created in the region. Reads, updates and deletions go on as long as it
 answers, jobs wait for it, and its outages are no problems and raise no alerts. An address
@@ -23,7 +23,9 @@ gets no new calls while another one of its endpoint can be called.
   portico regions drain eastus --reason "rack move" --until 06:00
   portico regions drain https://10.0.0.5:8443 --reason "new disk" --until 2h
 
-The same command again changes the reason and the end. portico regions undrain ends it.`, "/admin/drains", func(o *api.DrainOrder) (err error) {
+The same command again changes the reason and the end. portico regions undrain ends it.`
+	const short = "Take a region or an address out for maintenance"
+	c := orderDrainCommand(p, "drain", short, long, "/admin/drains", func(o *api.DrainOrder) (err error) {
 		o.Reason = reason
 		o.Until, err = timeAhead(until, time.Now().UTC())
 		return err
@@ -39,7 +41,8 @@ func orderDrainCommand(p Program, verb, short, long, path string, complete func(
 	a := newServiceCommand(p)
 	a.mustName = true
 	c := &cobra.Command{
-		Use: verb + " REGION|ADDRESS", Short: short, Long: long + "\n\n" + findingService, Args: cobra.ExactArgs(1), ValidArgsFunction: onlyFirst(completeRegions),
+		Use: verb + " REGION|ADDRESS", Short: short, Long: long + "\n\n" + findingService,
+		Args: cobra.ExactArgs(1), ValidArgsFunction: onlyFirst(completeRegions),
 		RunE: func(c *cobra.Command, args []string) error {
 			o := api.DrainOrder{Region: args[0]}
 			if strings.Contains(args[0], "://") {

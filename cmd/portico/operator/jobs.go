@@ -139,7 +139,7 @@ error and dependencies. JSON and YAML have only the job, with its latest steps.`
 		})
 	})
 	a.watchFlag(c)
-	c.Flags().BoolVar(&history, "history", false, "also show its latest steps, at most 50: time, outcome, replica and action; equal ones in a row are one, with their number and the first time")
+	c.Flags().BoolVar(&history, "history", false, "also show its latest steps, at most 50; equal ones in a row are one, with their number and the first time")
 	return c
 }
 

@@ -8,7 +8,8 @@ import (
 // The operations that the console needs and no command uses.
 var consoleOperations = []Operation{
 	{
-		Method: http.MethodGet, Path: "/admin/traffic", Summary: "Outcomes of requests to this replica in the last 15 minutes, by interval of seconds, or to all replicas in a longer range.",
+		Method: http.MethodGet, Path: "/admin/traffic",
+		Summary: "Outcomes of requests to this replica in the last 15 minutes, by interval of seconds, or to all replicas in a longer range.",
 		Query: []Parameter{
 			{"after", "only intervals that ended after this time (RFC 3339)"},
 			{"range", "1h to 24h: of all replicas, by minutes"}, {"region", "with a range: this region's flow in each interval, too"},

@@ -8,7 +8,8 @@ import (
 
 var jobOperations = []Operation{
 	{
-		Method: http.MethodGet, Path: "/admin/jobs", Summary: "The durable jobs of all subscriptions: the open ones, oldest first, then recently ended ones, newest first.",
+		Method: http.MethodGet, Path: "/admin/jobs",
+		Summary: "The durable jobs of all subscriptions: the open ones, oldest first, then recently ended ones, newest first.",
 		Query: append([]Parameter{
 			{"kind", "only this kind; GET /admin/jobKinds lists all kinds"},
 			{"state", "only jobs in this state: open, running (a replica works on it), waiting, cancelling, ended, done, failed or cancelled"},

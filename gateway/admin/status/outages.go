@@ -58,7 +58,8 @@ func (f *finding) addOutages() {
 	for _, o := range f.found {
 		o.Summary = phrase(o.Summary, o.names)
 		o.Detail = phrase("%s: ", o.endpoints) + phrase("%s.", o.addresses) + phrase(" "+listsFail, o.lists)
-		o.Advice = phrase("ask %s, or ", o.contacts) + "start it; if it is out for maintenance: portico regions drain " + o.Subject + " --reason REASON --until TIME"
+		o.Advice = phrase("ask %s, or ", o.contacts) + "start it; if it is out for maintenance: portico regions drain " +
+			o.Subject + " --reason REASON --until TIME"
 		f.add(o.Problem)
 	}
 }
