@@ -7,6 +7,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"maps"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -80,9 +81,7 @@ func fixedTraffic(r *http.Request) json.RawMessage {
 		wave := 1 + math.Sin(float64(i)/20)
 		flow := map[string]any{"requests": int(400 * wave), "failures": int(40 * wave), "refusals": 10, "mean": 0.02 * wave, "p95": 0.08 * wave}
 		interval := map[string]any{"time": end.Add(time.Duration(i-179) * step), "seconds": step.Seconds(), "inFlight": 3, "regions": []any{}}
-		for key, value := range flow {
-			interval[key] = value
-		}
+		maps.Copy(interval, flow)
 		flow["region"] = "eastus"
 		interval["regions"] = []any{flow}
 		intervals = append(intervals, interval)
