@@ -25,7 +25,7 @@ gets no new calls while another one of its endpoint can be called.
 
 The same command again changes the reason and the end. portico regions undrain ends it.`
 	const short = "Take a region or an address out for maintenance"
-	c := orderDrainCommand(p, "drain", short, long, "/admin/drains", func(o *api.DrainOrder) (err error) {
+	c := orderDrainCommand(p, "drain", short, long, "%s is %s\n", "/admin/drains", func(o *api.DrainOrder) (err error) {
 		o.Reason = reason
 		o.Until, err = timeAhead(until, time.Now().UTC())
 		return err
@@ -36,8 +36,15 @@ The same command again changes the reason and the end. portico regions undrain e
 	return c
 }
 
-// orderDrainCommand returns a command that sends an order. complete adds what its flags say.
-func orderDrainCommand(p Program, verb, short, long, path string, complete func(*api.DrainOrder) error) *cobra.Command {
+func regionsUndrainCommand(p Program) *cobra.Command {
+	const long = "End the maintenance of a region, or of an address, before its time."
+	return orderDrainCommand(p, "undrain", "End the maintenance of a region or an address", long, "%s is no longer %s\n", "/admin/drains/end",
+		func(*api.DrainOrder) error { return nil })
+}
+
+// orderDrainCommand returns a command that sends an order. complete adds what its flags say;
+// result is the form of the answer, for the place and the drain.
+func orderDrainCommand(p Program, verb, short, long, result, path string, complete func(*api.DrainOrder) error) *cobra.Command {
 	a := newServiceCommand(p)
 	a.mustName = true
 	c := &cobra.Command{
@@ -54,7 +61,7 @@ func orderDrainCommand(p Program, verb, short, long, path string, complete func(
 			return a.withClient(func(client *api.Client) error {
 				r := api.Request{Method: http.MethodPost, Path: path, Content: o}
 				return send(c.Context(), a, client, a.out, r, func(to io.Writer, d api.Drain) error {
-					_, err := fmt.Fprintf(to, "%s %s: %s\n", verb, args[0], drainText(&d))
+					_, err := fmt.Fprintf(to, result, args[0], drainText(&d))
 					return err
 				})
 			})

@@ -33,8 +33,8 @@ func TestDrainByCommand(t *testing.T) {
 		line, said string
 		want       api.DrainOrder
 	}{
-		{"regions drain eastus --reason move --until 2026-03-01T06:00:00Z", "drain eastus: draining until 2026-03-01 06:00 (rack move)", api.DrainOrder{Region: "eastus", Reason: "move", Until: drain.Until}},
-		{"regions undrain https://10.0.0.5:8443", "undrain https://10.0.0.5:8443: draining until", api.DrainOrder{Address: "https://10.0.0.5:8443"}},
+		{"regions drain eastus --reason move --until 2026-03-01T06:00:00Z", "eastus is draining until 2026-03-01 06:00 (rack move)", api.DrainOrder{Region: "eastus", Reason: "move", Until: drain.Until}},
+		{"regions undrain https://10.0.0.5:8443", "https://10.0.0.5:8443 is no longer draining until", api.DrainOrder{Address: "https://10.0.0.5:8443"}},
 		{"regions undrain eastus -o json", `"reason"`, api.DrainOrder{Region: "eastus"}},
 	} {
 		said, _, err := answer(t, l, c.line)

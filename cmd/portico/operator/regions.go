@@ -44,8 +44,7 @@ func regionsCommand(p Program) *cobra.Command {
 
 A line is an address, as the gateway that answers sees it. CALLS and FAILED count since it
 started, NOW counts the calls under way.`)
-	c.AddCommand(regionsDrainCommand(p), orderDrainCommand(p, "undrain", "End the maintenance of a region or an address",
-		"End the maintenance of a region, or of an address, before its time.", "/admin/drains/end", func(*api.DrainOrder) error { return nil }))
+	c.AddCommand(regionsDrainCommand(p), regionsUndrainCommand(p))
 	return c
 }
 
