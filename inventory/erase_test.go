@@ -16,7 +16,7 @@ import (
 func TestEveryTableIsErased(t *testing.T) {
 	// Jobs go by eraseOtherJobs; what is no subscription's stays, as the roles of a
 	// tenant, the names of its callers, and what is still to be told.
-	kept := []string{"subscriptions", "scope_changes", "jobs", "secrets", "request_batches", "request_parts", "absent_endpoints", "role_definitions", "unnumbered_events", "events", "event_numbers", "event_counts", "sink_orders", "replica_errors", "replica_traffic", "caller_names"}
+	kept := []string{"subscriptions", "scope_changes", "jobs", "secrets", "request_batches", "request_parts", "absent_endpoints", "role_definitions", "unnumbered_events", "events", "event_numbers", "event_counts", "sink_orders", "replica_errors", "replica_traffic", "drains", "caller_names"}
 	for table := range primaryKeys(t) {
 		erased := slices.Contains(erasures, "DELETE FROM "+table+" WHERE subscription = ?")
 		if erased == slices.Contains(kept, table) {

@@ -43,7 +43,8 @@ func (c *core) Check(e zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.Ch
 
 func (c *core) Write(e zapcore.Entry, fields []zapcore.Field) error {
 	e.Message = Text(e.Message)
-	if quoted := strconv.Quote(e.Message); c.text { // only the encoder of JSON escapes them
+	if c.text { // only the encoder of JSON escapes messages
+		quoted := strconv.Quote(e.Message)
 		e.Message = quoted[1 : len(quoted)-1]
 	}
 	return c.Core.Write(e, redacted(fields))
