@@ -79,9 +79,11 @@ func TestPostgresDownIsUnavailableAndPasses(t *testing.T) {
 		"stopped": {cluster.Stop, cluster.Start},
 		"paused":  {cluster.Pause, cluster.Resume},
 	} {
-		if _, _, err := store.Scopes.Subscription(t.Context(), storetest.Sub, time.Now()); err != nil {
-			t.Fatal(err)
-		}
+		polls := store.Scopes.Reads() // the first since the last outage forgets what is remembered
+		harness.Await(t, patience, "memory to answer after two polls", func() bool {
+			_, remembered, err := store.Scopes.Subscription(t.Context(), storetest.Sub, time.Now())
+			return err == nil && remembered && store.Scopes.Reads() > polls+1
+		})
 		outage.begin(t)
 		since := time.Now()
 		var wait sync.WaitGroup
