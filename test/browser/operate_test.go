@@ -113,12 +113,12 @@ func testGiveUp(b *tab, w *harness.World, followed string) {
 	b.holds("nothing is asked", `!document.querySelector('dialog')`)
 
 	const fresh = "00000000-0000-0000-0000-0000000000d1"
-	misbehave(b.t, w, "PUT", fresh, "status=503", -1)
+	misbehave(b.t, w, "PUT", fresh, "throttle=3600", -1) // during an attempt, giving up is refused: one attempt, and none for an hour
 	w.Portico.Admin(b.t, harness.Request{Method: http.MethodPut, Path: "/admin/subscriptions/" + fresh, Body: `{"tenantId":"` + harness.TenantID + `"}`}).Want(b.t, 201)
 	var job string
 	harness.Await(b.t, bound, "a notice that is not delivered", func() bool {
 		for _, j := range w.Portico.Admin(b.t, harness.Request{Path: "/admin/jobs?kind=notice"}).Want(b.t, 200).Values(b.t) {
-			if j["state"] == "Waiting" && strings.Contains(j["subject"].(string), " westus ") {
+			if j["state"] == "Waiting" && j["outcome"] != nil && j["owner"] == nil && strings.Contains(j["subject"].(string), " westus ") {
 				job = j["id"].(string)
 			}
 		}
@@ -133,6 +133,9 @@ func testGiveUp(b *tab, w *harness.World, followed string) {
 	b.keys("\x1b")
 	b.holds("the question has gone", `!document.querySelector('dialog')`)
 	b.holds("and the focus is where it was", `document.activeElement.id === 'giveUp'`)
+	b.text(`(() => { const ask = fetch; window.fetch = async (...of) => { const a = await ask(...of); return of[0].startsWith('/admin/jobs/') ? Response.json({...await a.json(), steps: {done: 1, of: 7}}) : a; }; })()`)
+	b.sees("1 of 7")
+	b.holds("and stays there when the page shows more", `document.activeElement.id === 'giveUp'`)
 	b.keys("\r")
 	b.holds("the question is there again", `document.activeElement.id === 'reason'`)
 	b.keys("\r")

@@ -11,12 +11,13 @@ import { unstick } from './unstick.js';
 
 export function start(body, { every, signal, query, title }) {
   const id = query.get('id') ?? '', path = `/admin/jobs/${encodeURIComponent(id)}`;
-  const top = el('section', { 'aria-label': 'State' }), parts = el('section', { 'aria-label': 'Members' }), past = el('section', { 'aria-label': 'Latest steps' }), order = el('section'), more = el('details', { id: 'details' });
-  body.append(top, parts, past, order, more);
+  const top = el('section', { 'aria-label': 'State' }), tools = el('section', { 'aria-label': 'Actions' }), parts = el('section', { 'aria-label': 'Members' }), past = el('section', { 'aria-label': 'Latest steps' }), order = el('section'), more = el('details', { id: 'details' });
+  body.append(top, tools, parts, past, order, more);
   const refresh = async () => {
     const j = await get(path, signal);
     title(`${j.kind} ${j.subject.startsWith('/') ? j.subject.split('/').pop() : j.subject}`);
-    show(top, stateOfJob(j), toolsOf(j, refresh));
+    show(top, stateOfJob(j));
+    show(tools, toolsOf(j, refresh)); // apart, so that what comes or goes above takes no focus
     const { history = [], ...rest } = j;
     show(past, heading('Latest steps'), stepsOf(history));
     show(more, el('summary', {}, 'All details'), describe(rest));
