@@ -25,10 +25,10 @@ export function start(body, { every, signal, query, keep }) {
   };
   const refresh = async () => {
     if (kind.options.length < 3) await fillKinds();
-    found = await pages(`/admin/jobs?limit=200&kind=${encodeURIComponent(kind.value)}`, signal);
+    found = await pages(`/admin/jobs?limit=200&kind=${encodeURIComponent(kind.value)}&state=${state.value}`, signal);
     draw();
   };
-  kind.addEventListener('change', () => refresh().catch((err) => say(err.message)));
+  for (const control of [kind, state]) control.addEventListener('change', () => refresh().catch((err) => say(err.message)));
   state.addEventListener('input', draw);
   body.append(filters(field('Kind', kind), field('State', state), by.fields), list);
   every(3000, refresh);
@@ -46,7 +46,7 @@ function listOf({ value, more }, state) {
   return [table(`${shown.length} jobs, ${counts.join(', ')}`, [
     ['Job', (j) => links.shortJob(j.id, j.kind)], ['On', (j) => links.named(on(j))], ['State', stateOf], ['Progress', progress], ['Subscription', (j) => j.subscription && links.named(`/subscriptions/${j.subscription}`)],
     ['Attempts', (j) => String(j.attempts)], ['Changed', (j) => when(j.changed)], ['Next', (j) => (j.owner ? `on replica ${j.owner}` : when(j.due))]], shown, { empty: 'No jobs match.', belongs }),
-  more ? note('There are more. Choose a kind to narrow the list.') : ''];
+  more ? note('There are more. Choose a kind or a state to narrow the list.') : ''];
 }
 
 export function progress(j) {
