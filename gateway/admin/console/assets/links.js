@@ -34,20 +34,25 @@ export const subscriptionOf = (path) => /^\/subscriptions\/([^/]+)/i.exec(path ?
 
 // next is where a command of portico shows the same in the console: its page and query.
 export function next(command, subject) {
-  const [, verb, ...rest] = (command ?? '').split(' ');
-  const last = rest.at(-1);
+  const words = ((command ?? '').match(/'[^']*'|[^ ]+/g) ?? []).map((w) => w.replaceAll("'", '')), [, verb, first = '', second] = words;
+  const flag = (name) => (words.includes(name) ? words[words.indexOf(name) + 1] : '');
   if (/^(doubts|fences|sweep)$/.test(verb)) return to('index');
   switch (verb) {
-    case 'regions': return to('region', /:\/\//.test(subject) ? { address: subject } : { name: subject });
-    case 'jobs': return rest[0] === 'show' ? to('job', { id: last }) : to('jobs', { kind: rest[0] === 'list' && last !== 'list' ? last : '' });
-    case 'sinks': return to('sinks', { name: last });
-    case 'unstick': return last.startsWith('/') ? to('resource', { id: last }) : rest[0] ? to('job', { id: rest[0] }) : '';
-    case 'resources': return to('resource', { id: last.replaceAll("'", '') });
-    case 'reload': case 'configuration': case 'configurations': return to('configuration');
-    case 'explain': case 'changes': case 'errors': return to(verb);
+    case 'regions': return regionOf(second ?? subject);
+    case 'retire': return regionOf(first);
+    case 'jobs': return first === 'show' ? to('job', { id: second }) : to('jobs', { kind: flag('--kind') });
+    case 'sinks': return to('sinks', { name: second });
+    case 'unstick': return first.startsWith('/') ? to('resource', { id: first }) : first.startsWith('sink/') ? to('sinks', { name: first.split('/')[1] }) : to('job', { id: first });
+    case 'resources': return to('resource', { id: second });
+    case 'why': return to('why', { of: first });
+    case 'reload': case 'configuration': return to('configuration');
+    case 'errors': return to('errors', { blame: flag('--blame') });
+    case 'explain': case 'changes': return to(verb);
   }
   return '';
 }
+
+const regionOf = (place) => (place ? to('region', /:\/\//.test(place) ? { address: place } : { name: place }) : to('overview'));
 
 // go is a command with the link to the page that shows the same.
 export function go(command, subject, shown = 'Show') {
