@@ -134,11 +134,12 @@ func testErrors(b *tab, at string, w *harness.World, correlation string) {
 	path := w.SubscriptionPath() + "/resourceGroups/%3Cimg%20src%3Dx%20onerror%3D%22window.harmed%3D1%22%3E%3Cb%3Ebold"
 	w.Portico.Do(b.t, harness.Request{Path: path + "?api-version=2021-04-01&secret=hunter2"}).Want(b.t, 400, 404)
 	b.open(at + "/#/errors")
-	b.sees("503", "of the provider", "eastus")
-	b.holds("those that are alike are one group", errorsOf("of the provider")+fmt.Sprintf(`.querySelector('.count').textContent === '%d'`, failures))
+	b.sees("503", "provider", "eastus")
+	b.holds("those that are alike are one group", errorsOf("provider")+fmt.Sprintf(`.querySelector('.count').textContent === '%d'`, failures))
 	b.holds("it is closed", `!document.querySelector('.groups details[open]')`)
-	b.text(errorsOf("of the provider") + `.querySelector('summary').click()`)
-	b.sees(correlation, "/virtualMachines/down", "the provider’s")
+	b.text(errorsOf("provider") + `.querySelector('summary').click()`)
+	b.sees(correlation, "/virtualMachines/down")
+	b.holds("who is to blame", errorsOf("provider")+`.querySelector('td[data-label=Blame]').textContent === 'provider'`)
 	b.text(`document.querySelectorAll('.groups details').forEach((d) => { d.open = true; })`)
 	b.holds("the hostile path", `[...document.querySelectorAll('#errors .text')].some((e) => e.textContent.includes('onerror'))`)
 	b.fill("#filter", correlation)
@@ -148,7 +149,7 @@ func testErrors(b *tab, at string, w *harness.World, correlation string) {
 	}
 	b.open(at + "/#/errors")
 	b.sees("503")
-	for _, key := range []string{"code", "subscription", "caller"} {
+	for _, key := range []string{"code", "blame", "subscription", "caller"} {
 		b.click("#by-" + key)
 	}
 	b.holds("a group for each region", `location.hash.startsWith('#/errors?by=region') && (() => { const of = [...document.querySelectorAll('.groups summary')].map((s) => s.querySelector('.by.region').textContent); return of.length > 1 && new Set(of).size === of.length; })()`)
@@ -335,7 +336,7 @@ func testUnlisted(b *tab, at string, w *harness.World) {
 	b.open(at)
 	b.sees("New resources in "+hostile+" cannot be created: northeurope has not been listed yet", "portico doubts")
 	b.holds("it comes first, or behind its cause", `[...document.querySelectorAll('.problems li')].findIndex((p) => p.textContent.includes('cannot be created')) === [...document.querySelectorAll('.problems li')].findIndex((p) => p.textContent.includes('No endpoint in northeurope')) + 1`)
-	b.click(".problems li.bad a.what")
+	b.click(".problems li.caused a.what")
 	b.sees("Regions not yet listed", taken, "It did not answer the latest call", "its job")
 	b.holds("of this region alone", `document.querySelectorAll('#unlisted tbody tr').length === 1`)
 	b.holds("the index is not called sure", `!document.body.textContent.includes('resources are verified')`)

@@ -110,7 +110,7 @@ func TestLayout(t *testing.T) {
 	b := newTab(t, newBrowser(t))
 	b.fixedClock()
 	for _, p := range [][3]string{
-		{"overview", "overview?range=1h", "Requests per second"}, {"errors", "errors", "503 of the provider"}, {"changes", "changes", "resourceGroups/delete"}, {"jobs", "jobs", "2 in progress"},
+		{"overview", "overview?range=1h", "Requests per second"}, {"errors", "errors", "404 ResourceGroupNotFound"}, {"changes", "changes", "resourceGroups/delete"}, {"jobs", "jobs", "2 in progress"},
 		{"region", "region?name=eastus&provider=Contoso.Compute&range=6h", "b.east.example"}, {"resources", "resources", "Production"},
 		{"explain", "explain", "Examples"}, {"access", "access", "Examples"}, {"configuration", "configuration", "log.slow"}, {"unknown", "nonsense", "no page"},
 	} {
@@ -237,6 +237,21 @@ func TestFixedState(t *testing.T) {
 	b.holds("of this provider alone", `!document.body.innerText.includes('s.india.example')`)
 	b.click("#page-region a[href='#/region?name=southindia']")
 	b.sees("https://s.india.example")
+
+	// A problem says what is affected and what to do; what it causes stands below it.
+	b.open(at)
+	b.sees("Contoso.Compute in northeurope: https://c.europe.example", "Next: ask europe@contoso.example", "Because of northeurope", "out for maintenance until", "planned")
+	b.holds("below it, and indented", `(([cause, caused]) => caused.matches('.caused') && caused.textContent.includes('cannot be created') && caused.getBoundingClientRect().left > cause.getBoundingClientRect().left)(document.querySelectorAll('.problems li'))`)
+
+	b.open(at + "/#/errors?blame=caller")
+	b.sees("5 answers")
+	b.holds("of the caller alone", `[...document.querySelectorAll('.groups .by.blame')].map((e) => e.textContent).join() === 'caller'`)
+	b.text(`document.querySelector('.groups summary').click()`)
+	b.holds("the message takes one line, and is whole in the title", `(({title, textContent, offsetHeight, offsetWidth, scrollWidth}) => title === textContent && offsetHeight < 30 && scrollWidth > offsetWidth)(document.querySelector('.groups td .line'))`)
+	b.do(chromedp.SetValue(chromedp.CSS("#blame"), "provider"))
+	b.text(`document.getElementById('blame').dispatchEvent(new Event('input'))`)
+	b.sees("81 answers")
+	b.holds("the address has it", `location.hash === '#/errors?blame=provider'`)
 
 	b.open(at + "/#/changes")
 	b.holds("children follow their parent", `[...document.querySelectorAll('#changes tbody tr')].map((r) => (r.classList.contains('child') ? '-' : '') + r.dataset.key).join(' ') === '6 -5 4 -3 -2 1'`)

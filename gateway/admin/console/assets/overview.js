@@ -27,9 +27,14 @@ function problemsOf(state) {
     facts([['Version', state.version], ['Region', region(state.region)], ['Configuration', link(`generation ${state.generation}`, 'configuration')], ['Store', state.store], ['Replicas', state.replicas], ['Started', when(state.started)]])];
 }
 
+const kinds = { critical: 'bad', warning: 'warn', planned: 'planned' };
+
+// problem is in the order of the gateway: one with a cause follows it.
 function problem(p) {
-  const kind = p.severity === 'critical' ? 'bad' : 'warn', at = next(p.next, p.subject);
-  return el('li', { class: kind, 'data-key': `${p.code} ${p.subject ?? ''}` }, badge(p.severity, kind), ' ',
+  const kind = kinds[p.severity], at = next(p.next, p.subject);
+  return el('li', { class: `${kind} ${p.causedBy ? 'caused' : ''}`, 'data-key': `${p.code} ${p.subject ?? ''}` }, badge(p.severity, kind), ' ',
     el(at ? 'a' : 'strong', { class: 'text what', href: at || undefined }, p.summary), p.count > 1 && !p.summary.includes(p.count) ? ` (${p.count})` : '',
-    el('p', { class: 'about' }, p.subject && !p.summary.includes(p.subject) ? el('span', { class: 'text muted' }, p.subject) : '', p.since ? el('span', { class: 'muted' }, 'Since ', when(p.since)) : '', go(p.next, p.subject)));
+    p.detail ? el('p', { class: 'text' }, p.detail) : '', p.advice ? el('p', { class: 'text' }, el('strong', {}, 'Next: '), p.advice) : '',
+    el('p', { class: 'about' }, p.subject && !p.summary.includes(p.subject) ? el('span', { class: 'text muted' }, p.subject) : '', p.causedBy ? el('span', { class: 'text muted' }, `Because of ${p.causedBy}`) : '',
+      p.since ? el('span', { class: 'muted' }, 'Since ', when(p.since)) : '', go(p.next, p.subject)));
 }
