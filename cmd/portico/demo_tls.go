@@ -50,13 +50,14 @@ func writeCertificate(folder string) error {
 	)
 }
 
-// serveSignIn serves the sign-in until the process ends.
+// serveSignIn serves the sign-in until ctx ends.
 func (d *demo) serveSignIn(ctx context.Context) error {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", d.signIn)
 	if err := errors.Join(err, writeCertificate(d.data)); err != nil {
 		return err
 	}
 	server := &http.Server{Handler: http.HandlerFunc(demoSignIn), ReadHeaderTimeout: headerTime, ErrorLog: zap.NewStdLog(d.log)}
+	context.AfterFunc(ctx, func() { _ = server.Close() })
 	go func() { _ = server.ServeTLS(l, filepath.Join(d.data, demoCertificate), filepath.Join(d.data, demoKey)) }()
 	return nil
 }
@@ -65,7 +66,7 @@ func (d *demo) serveSignIn(ctx context.Context) error {
 // token, and for one. The demo lets everyone in without, but these clients send nothing
 // before they have one, in the form of a JWT that names its subject. Nobody has signed it.
 func demoSignIn(w http.ResponseWriter, r *http.Request) {
-	_, _ = io.Copy(io.Discard, r.Body) // over HTTP/2 a request that is not read is reset, which curl takes for a failure
+	_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, 1<<20)) // over HTTP/2 a request that is not read is reset, which curl takes for a failure
 	encode := base64.RawURLEncoding.EncodeToString
 	claims := `{"tid":"` + demoTenant + `","oid":"00000000-0000-0000-0000-00000000a110"}`
 	base := "https://" + r.Host + strings.TrimSuffix(r.URL.Path, "/.well-known/openid-configuration")
