@@ -201,6 +201,11 @@ func TestAdminAnswersAsItIsDescribed(t *testing.T) {
 	d.ask(t, 200, "GET", "/admin/sinks/h/retrying?limit=1", "")
 	d.ask(t, 200, "POST", "/admin/unstick", `{"sink":"h","step":"ask"}`)
 	d.ask(t, 404, "GET", "/admin/sinks/none", "")
+	for _, of := range []string{vm, w.GroupPath("gone"), job, w.ResourcePath("rg", "Contoso.Compute/virtualMachines/doubtful")} {
+		d.ask(t, 200, "GET", "/admin/why?of="+url.QueryEscape(of), "")
+	}
+	d.ask(t, 400, "GET", "/admin/why?of=x", "")
+	d.ask(t, 404, "GET", "/admin/why?of="+url.QueryEscape(w.GroupPath("nowhere")), "")
 
 	for path, item := range d.document.Paths.Map() {
 		for method, o := range item.Operations() {
