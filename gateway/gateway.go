@@ -313,10 +313,13 @@ func (g *Gateway) Run(ctx context.Context) {
 	parts.Wait()
 }
 
+// drainsAge bounds the age of what a gateway knows of drains that others record.
+const drainsAge = 2 * time.Second
+
 // refreshDrains learns of the drains that other gateways record. While the store does not answer,
 // the known ones last until their time is over.
 func (l *longLived) refreshDrains(ctx context.Context) {
-	for timing.Sleep(ctx, time.Second) == nil {
+	for timing.Sleep(ctx, drainsAge) == nil {
 		_ = l.store.Drains.Refresh(ctx)
 	}
 }
