@@ -5,6 +5,7 @@ export const badge = (text, kind = '') => el('span', { class: `badge ${kind}` },
 // status is that of an answer which was an error; outcome is how a change ended.
 export const status = (a) => badge(String(a.status), a.status >= 500 ? 'bad' : 'warn');
 export const outcome = (name) => badge(name, { Failed: 'bad', Succeeded: 'good' }[name]);
+export const drainOf = (d) => d && `by ${d.by ?? 'an operator'}: ${d.reason}`;
 export const heading = (text) => el('h2', {}, text);
 export const note = (text) => el('p', { class: 'muted' }, text);
 export const text = (t) => el('span', { class: 'text' }, t ?? '');

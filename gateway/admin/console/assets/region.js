@@ -2,7 +2,7 @@
 import { call, pages } from './api.js';
 import { el, show } from './dom.js';
 import { link, region as regionLink, resource, to } from './links.js';
-import { ask, badge, button, code, facts, heading, note, table, text } from './parts.js';
+import { ask, badge, button, code, drainOf, facts, heading, note, table, text } from './parts.js';
 import { when } from './time.js';
 import * as traffic from './traffic.js';
 
@@ -27,8 +27,6 @@ export function start(body, context) {
     if (shown && asked !== shown) retirement(retire, asked = shown);
   });
 }
-
-const drainOf = (d) => d && `by ${d.by}: ${d.reason}`;
 
 function endpoint(e) {
   return el('article', { class: `box ${kindOf[e.state] ?? ''}`, 'data-key': e.namespace },
