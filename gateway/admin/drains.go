@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -23,7 +22,10 @@ const longestDrain = 7 * 24 * time.Hour
 func (l *listener) orderDrain(ends bool) handler {
 	return func(w http.ResponseWriter, r *http.Request) (int, any, error) {
 		var o api.DrainOrder
-		err := cmp.Or(readBody(w, r, &o), l.Store.Drains.Refresh(r.Context()))
+		err := readBody(w, r, &o)
+		if err == nil {
+			err = l.Store.Drains.Refresh(r.Context())
+		}
 		place := arm.Location(o.Region) + strings.ToLower(strings.TrimSuffix(o.Address, "/")) // the map has no place with both
 		if err == nil {
 			err = l.checkDrain(&o, place, ends)
@@ -50,7 +52,9 @@ func (l *listener) checkDrain(o *api.DrainOrder, place string, ends bool) error 
 		known = append(known, region.Name)
 	}
 	for _, e := range l.Config.Map.Endpoints() {
-		known = append(known, strings.Split(e.String(), ",")...)
+		for _, address := range e.URLs {
+			known = append(known, address.String())
+		}
 	}
 	left := o.Until.Sub(l.Store.Now())
 	switch {
